@@ -121,6 +121,8 @@ type Webhook[T client.Object] struct {
 	TemplatePath func(job T, i int) *field.Path
 	// TemplateAdvice is added to what is said about a pod template.
 	TemplateAdvice string
+	// NoTopologyRules tells that what pod templates say about topology is not judged, as in the public API.
+	NoTopologyRules bool
 	// PairsFree tells that pod sets of one topology group are not compared with each other, as in the public API.
 	PairsFree bool
 	// ChangesFirst tells that the rules about changes come before those that hold for every job, as in the public API.
@@ -136,12 +138,12 @@ type Webhook[T client.Object] struct {
 
 // Children declares the jobs of other kinds that a kind's controller makes for one of its jobs.
 type Children[T client.Object] struct {
-	// NewLists returns an empty list of each of the children's kinds.
+	// NewLists, required with HoldsPods, returns an empty list of each of the children's kinds.
 	NewLists func() []client.ObjectList
-	// Labels are those that all children of the job carry; nil if there are none to tell them by.
+	// Labels, required with HoldsPods, are those that all children of the job carry; nil if there are none to tell them by.
 	Labels func(T) map[string]string
 	// Covers tells whether the object, whose controller the job claims to be, can be one of the job's children and asks for no
-	// more than the job asks for it. What is not covered is not paid for by the job's quota.
+	// more than the job asks for it. What is not covered is not paid for by the job's quota. The object says what kind it is of.
 	Covers func(job T, child client.Object) bool
 	// HoldsPods tells whether the child may have pods, those that are being terminated included. Nil means that the job's own status
 	// tells it.

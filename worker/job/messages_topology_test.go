@@ -186,3 +186,15 @@ func TestWhichErrorsOfAChangeComeFirst(t *testing.T) {
 		}
 	}
 }
+
+func TestAKindMayLeaveItsTemplatesUnjudged(t *testing.T) {
+	c := newCluster(t)
+	for unjudged, want := range map[bool]int{false: 1, true: 0} {
+		kind := batchjob.Kind()
+		kind.Webhook.NoTopologyRules = unjudged
+		_, err := job.NewWebhook(kind, c.options, c, true).ValidateCreate(t.Context(), jobWith(withPlacements(required, "a rack")))
+		if got := len(errorsOf(err)); got != want {
+			t.Errorf("no rules %v: %v", unjudged, err)
+		}
+	}
+}

@@ -121,7 +121,7 @@ func (r *reconciler[T]) observeScope(ctx context.Context, s *snapshot[T]) error 
 	if err != nil || !selected {
 		return err
 	}
-	found, err := findAncestors(ctx, r.newReader(), &r.opts, s.job)
+	found, err := findAncestors(ctx, r.newReader(), &r.opts, s.job, r.kind.GVK)
 	switch {
 	case err != nil:
 		return err

@@ -28,8 +28,8 @@ type ancestry struct {
 
 // findAncestors walks up the controller owners of a job for as long as they are of known kinds (contract: kueue-api.md 3.1
 // step 3). An owner reference is its writer's claim. So the walk ends where the owner is gone or was replaced by another of its
-// name, and where its kind does not make such objects, or not this one (see [Children]).
-func findAncestors(ctx context.Context, r fallbackReader, o *Options, job client.Object) (ancestry, error) {
+// name, and where its kind does not make such objects, or not this one (see [Children]). gvk is the job's kind.
+func findAncestors(ctx context.Context, r fallbackReader, o *Options, job client.Object, gvk schema.GroupVersionKind) (ancestry, error) {
 	var found ancestry
 	for current, depth := job, 0; ; depth++ {
 		ref := metav1.GetControllerOfNoCopy(current)
@@ -48,7 +48,7 @@ func findAncestors(ctx context.Context, r fallbackReader, o *Options, job client
 		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) || err == nil && owner.GetUID() != ref.UID {
 			return found, nil
 		}
-		if err == nil && kind != nil && !kind.coversChild(owner, current) {
+		if err == nil && kind != nil && !kind.coversChild(owner, withKind(current, gvk)) {
 			return found, nil
 		}
 		if err != nil {
@@ -57,8 +57,18 @@ func findAncestors(ctx context.Context, r fallbackReader, o *Options, job client
 		if enabled && (QueueName(owner) != "" || kind != nil && o.ManageJobsWithoutQueueName) {
 			found = ancestry{top: owner, kind: kind, external: external}
 		}
-		current = owner
+		current, gvk = owner, schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 	}
+}
+
+// withKind is the object, or a copy of it, that says what kind it is of. Objects of Go types may have lost that on the way.
+func withKind(obj client.Object, gvk schema.GroupVersionKind) client.Object {
+	if obj.GetObjectKind().GroupVersionKind() == gvk {
+		return obj
+	}
+	named := deepCopy(obj)
+	named.GetObjectKind().SetGroupVersionKind(gvk)
+	return named
 }
 
 // controllerOf returns an empty object of the owner's kind, nil if the kind is not known.

@@ -192,6 +192,25 @@ func TestNobodyEscapesQuotaByNamingAnAdmittedOwner(t *testing.T) {
 	}
 }
 
+func TestAnOwnerIsToldTheKindOfItsChild(t *testing.T) {
+	var told schema.GroupVersionKind
+	kind := jobset.Kind()
+	kind.Children = &job.Children[*jobsetv1.JobSet]{Covers: func(_ *jobsetv1.JobSet, child client.Object) bool {
+		told = child.GetObjectKind().GroupVersionKind()
+		return true
+	}}
+	c := newClusterWith(t, func(o *options) {
+		o.Kinds = []job.Integration{job.NewIntegration(batchjob.Kind()), job.NewIntegration(kind)}
+	}, managedJobSet())
+	child := childOf(kind.GVK, "set", "set-uid") // it does not say of what kind it is
+	if err := job.NewWebhook(batchjob.Kind(), c.options, c, true).Default(t.Context(), child); err != nil {
+		t.Fatal(err)
+	}
+	if want := batchjob.Kind().GVK; told != want {
+		t.Errorf("the child is said to be a %v, not a %v", told, want)
+	}
+}
+
 func TestAnOwnerThatWasReplacedSaysNothing(t *testing.T) {
 	child := childOf(jobset.Kind().GVK, "set", "an-older-uid")
 	child.Labels = map[string]string{kueue.QueueNameLabel: "main"}

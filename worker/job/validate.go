@@ -135,7 +135,7 @@ func (h *webhook[T]) validateTemplates(ctx context.Context, job T) (field.ErrorL
 	if err != nil {
 		return h.refusePodSets(job, err), nil
 	}
-	if !h.opts.Gates.Topology {
+	if !h.opts.Gates.Topology || h.kind.Webhook.NoTopologyRules {
 		return nil, nil
 	}
 	templates := make([]templateMetadata, len(sets))

@@ -43,7 +43,7 @@ func (h *webhook[T]) Default(ctx context.Context, job T) error {
 	if err != nil || !selected {
 		return err
 	}
-	above, err := findAncestors(ctx, h.newReader(), &h.opts, job)
+	above, err := findAncestors(ctx, h.newReader(), &h.opts, job, h.kind.GVK)
 	if err != nil || above.tooDeep || above.top != nil {
 		return err
 	}
