@@ -5,6 +5,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/job/appwrapper"
 	"switchyard.dev/worker/job/batchjob"
 	"switchyard.dev/worker/job/jobset"
 	"switchyard.dev/worker/job/kubeflow"
@@ -24,6 +25,7 @@ func Kinds() []job.Integration {
 		proven(kubeflow.XGBoostKind(), kubeflow.XGBoostExamples()),
 		proven(kubeflow.JAXKind(), kubeflow.JAXExamples()),
 		proven(sparkapplication.Kind(), sparkapplication.Examples()),
+		proven(appwrapper.Kind(), appwrapper.Examples()),
 	}
 }
 
