@@ -24,8 +24,8 @@ func Kinds() []job.Integration {
 		proven(kubeflow.PaddleKind(), kubeflow.PaddleExamples()),
 		proven(kubeflow.XGBoostKind(), kubeflow.XGBoostExamples()),
 		proven(kubeflow.JAXKind(), kubeflow.JAXExamples()),
-		proven(sparkapplication.Kind(), sparkapplication.Examples()),
 		proven(appwrapper.Kind(), appwrapper.Examples()),
+		proven(sparkapplication.Kind(), sparkapplication.Examples()),
 	}
 }
 
