@@ -42,11 +42,11 @@ func (p snapshotEntry) queueNames() (queue string, local admission.Key) {
 	return "", admission.Key{}
 }
 
-// isQueueable tells whether a workload without quota asks for some: it names a queue, is active, not going away and not
-// gated. What waits for a trigger or a time is queued all the same, blocked (see pendingBlock), so that it is counted as
+// isQueueable tells whether a workload without quota asks for some: it names a queue, is active, not going away, not
+// gated and not on hold. What waits for a trigger or a time is queued all the same, blocked (see pendingBlock), so that it is counted as
 // pending.
 func isQueueable(wl *kueue.Workload) bool {
-	return wl.Spec.QueueName != "" && wl.DeletionTimestamp.IsZero() && api.IsActive(wl) && len(api.AdmissionGates(wl)) == 0 &&
+	return wl.Spec.QueueName != "" && wl.DeletionTimestamp.IsZero() && api.IsActive(wl) && len(api.AdmissionGates(wl)) == 0 && !api.IsOnHold(wl) &&
 		!meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadDeactivationTarget)
 }
 

@@ -67,6 +67,12 @@ func TestTheStatusDecidesTheSnapshotEntry(t *testing.T) {
 		"gated": {func(wl *kueue.Workload) {
 			wl.Annotations = map[string]string{kueue.AdmissionGatedByAnnotation: "budget"}
 		}, "nowhere"},
+		"on hold": {func(wl *kueue.Workload) {
+			setCondition(&wl.Status.Conditions, kueue.WorkloadQuotaReserved, false, "OnHold", baseTime)
+		}, "nowhere"},
+		"not on hold any more": {func(wl *kueue.Workload) {
+			setCondition(&wl.Status.Conditions, kueue.WorkloadQuotaReserved, false, "PendingEvaluation", baseTime)
+		}, "waiting for cq"},
 		"without queue":                     {func(wl *kueue.Workload) { wl.Spec.QueueName = "" }, "nowhere"},
 		"of a LocalQueue that is not there": {func(wl *kueue.Workload) { wl.Spec.QueueName = "other" }, "blocked: Misconfigured"},
 		"waiting for a trigger": {func(wl *kueue.Workload) {

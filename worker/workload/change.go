@@ -125,6 +125,19 @@ func ReleaseQuota(wl *kueue.Workload, now time.Time) bool {
 	return updateState(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Release(s, now) })
 }
 
+// Hold records that the job of the Workload asks for nothing now, in the job's words, and takes what the Workload holds. It does not
+// queue until [Resume]. It reports whether that changed anything.
+func Hold(wl *kueue.Workload, message string, now time.Time) bool {
+	return updateState(wl, func(s lifecycle.State) lifecycle.State {
+		return lifecycle.Hold(s, kube.Truncate(message, kube.MaxConditionMessage), now)
+	})
+}
+
+// Resume lets a Workload queue again whose job asks for something now. It reports whether that changed anything.
+func Resume(wl *kueue.Workload, now time.Time) bool {
+	return updateState(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Resume(s, now) })
+}
+
 // Finish records for good how the job ended. It reports whether that changed anything: the first outcome stays.
 func Finish(wl *kueue.Workload, reason kueue.Reason, message string, now time.Time) bool {
 	return updateState(wl, func(s lifecycle.State) lifecycle.State {

@@ -33,6 +33,12 @@ func HasQuota(wl *kueue.Workload) bool {
 // IsActive tells whether the Workload may be queued and run at all (spec.active).
 func IsActive(wl *kueue.Workload) bool { return ptr.Deref(wl.Spec.Active, true) }
 
+// IsOnHold tells whether the job asks for nothing now (see [Hold]): the Workload does not queue.
+func IsOnHold(wl *kueue.Workload) bool {
+	c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved)
+	return wl.Status.Admission == nil && c != nil && c.Status == metav1.ConditionFalse && c.Reason == string(kueue.ReasonOnHold)
+}
+
 // ArePodsReady tells whether all pods have been ready since the Workload was admitted, and are now or have succeeded. What
 // was said in an earlier admission does not count (contract: kueue-api.md 4.15, blockAdmission).
 func ArePodsReady(wl *kueue.Workload) bool {
@@ -72,10 +78,10 @@ func StatusClassOf(wl *kueue.Workload) StatusClass {
 }
 
 // MayQueue tells whether nothing in the Workload itself keeps it from being considered for quota: it is active, not
-// finished, holds no quota, is not gated and does not wait for a trigger after an eviction. The backoff of
+// finished, holds no quota, is neither gated nor on hold and does not wait for a trigger after an eviction. The backoff of
 // status.requeueState is a time and not part of this (contract: kueue-api.md 4.10, last line).
 func MayQueue(wl *kueue.Workload) bool {
-	return wl.DeletionTimestamp.IsZero() && IsActive(wl) && !IsFinished(wl) && !HasQuota(wl) && len(AdmissionGates(wl)) == 0 &&
+	return wl.DeletionTimestamp.IsZero() && IsActive(wl) && !IsFinished(wl) && !HasQuota(wl) && !IsOnHold(wl) && len(AdmissionGates(wl)) == 0 &&
 		!meta.IsStatusConditionFalse(wl.Status.Conditions, kueue.WorkloadRequeued)
 }
 

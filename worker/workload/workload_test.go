@@ -241,3 +241,17 @@ func TestAnAdmissionOfNoTimeIsAnAdmissionToo(t *testing.T) {
 		t.Errorf("%d seconds are left of a time that was used up", *past)
 	}
 }
+
+func TestAWorkloadOnHoldDoesNotQueue(t *testing.T) {
+	wl := &kueue.Workload{Spec: kueue.WorkloadSpec{PodSets: []kueue.PodSet{{Name: "main", Count: 1}}}}
+	ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon)
+	if !Hold(wl, "nothing to run", noon) || Hold(wl, "nothing to run", noon) {
+		t.Error("it is not held once")
+	}
+	if !IsOnHold(wl) || MayQueue(wl) || HasQuota(wl) {
+		t.Errorf("on hold %v, may queue %v, has quota %v", IsOnHold(wl), MayQueue(wl), HasQuota(wl))
+	}
+	if !Resume(wl, noon) || IsOnHold(wl) || !MayQueue(wl) || Resume(wl, noon) {
+		t.Error("it does not queue again, once")
+	}
+}

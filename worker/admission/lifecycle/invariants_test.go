@@ -112,7 +112,7 @@ func randomState(dice *rand.Rand) State {
 	s.PreemptionGates = []PreemptionGate{{Name: "g", Open: dice.IntN(2) == 0, Since: at(0)}}
 	for range dice.IntN(6) {
 		now := at(dice.IntN(100))
-		switch dice.IntN(11) {
+		switch dice.IntN(13) {
 		case 0, 1, 2:
 			s = Reserve(s, Reservation{ClusterQueue: "cq", DelayedTopology: dice.IntN(8) == 0}, randomSubset(dice, "a", "b", "c"), "", now)
 		case 3:
@@ -131,6 +131,10 @@ func randomState(dice *rand.Rand) State {
 			s.RequeueCount = int32(dice.IntN(3))
 		case 10:
 			s = SetBlockedOnPreemptionGates(s, "closed", now)
+		case 11:
+			s = Hold(s, "nothing to run", now)
+		case 12:
+			s = Resume(s, now)
 		}
 		if len(s.Checks) > 0 {
 			check := s.Checks[dice.IntN(len(s.Checks))].Name

@@ -16,11 +16,11 @@ const (
 )
 
 // updatePendingReason keeps the reason of QuotaReserved=False true as far as the workload and its queues give it; all other reasons come
-// from the scheduling cycle. When such a reason has gone, the workload waits to be evaluated. While a backoff runs nothing
-// is said (contract: messages.md 5.1, 5.3).
+// from the scheduling cycle. When such a reason has gone, the workload waits to be evaluated. While a backoff runs, or the job
+// asks for nothing, nothing is said (contract: messages.md 1.2, 5.1, 5.3).
 func updatePendingReason(p *Plan, o Observation) {
 	s := p.Next
-	if s.Reservation != nil || s.Active && s.RequeueAt.After(o.Now) {
+	if s.Reservation != nil || s.Active && (s.isOnHold() || s.RequeueAt.After(o.Now)) {
 		return
 	}
 	c, known := s.Condition(QuotaReserved)
