@@ -36,6 +36,7 @@ func (external) FollowsSpec() bool                              { return false }
 func (external) SyncSpec(_, _ client.Object) bool               { return false }
 func (external) Setup(ctrl.Manager, Options) error              { return nil }
 func (external) coversChild(_, _ client.Object) bool            { return true } // what its controllers make is theirs to say
+func (external) cleansUp(_, _ client.Object) bool               { return false }
 func (external) SetupWebhook(ctrl.Manager, Options, bool) error { return nil }
 
 // ExpectedReaction nothing: what a status of such a kind means only its controllers know.

@@ -74,6 +74,8 @@ type Integration interface {
 
 	// covers tells whether the quota of the owner, a job of this kind, is meant for the child too (see [Children]).
 	coversChild(owner, child client.Object) bool
+	// cleansUp tells whether the child, which is covered, runs whatever has become of the owner's Workload.
+	cleansUp(owner, child client.Object) bool
 }
 
 // RemoteOptions are the stamps of a remote copy.

@@ -94,6 +94,10 @@ func (i integration[T]) coversChild(owner, child client.Object) bool {
 	return i.kind.Children != nil && i.kind.Children.Covers(i.asJob(owner), child)
 }
 
+func (i integration[T]) cleansUp(owner, child client.Object) bool {
+	return i.kind.Children != nil && i.kind.Children.CleansUp != nil && i.kind.Children.CleansUp(i.asJob(owner), child)
+}
+
 // jobManager is the job's spec.managedBy; "" if it has none, or its kind does not know the field.
 func jobManager[T client.Object](k *Kind[T], job T) string {
 	if k.ManagedBy == nil {

@@ -145,6 +145,9 @@ type Children[T client.Object] struct {
 	// Covers tells whether the object, whose controller the job claims to be, can be one of the job's children and asks for no
 	// more than the job asks for it. What is not covered is not paid for by the job's quota. The object says what kind it is of.
 	Covers func(job T, child client.Object) bool
+	// CleansUp, optional, tells of such a child that it only clears away what the job has left, which is being deleted and waits for it. It
+	// runs whatever has become of the job's Workload.
+	CleansUp func(job T, child client.Object) bool
 	// HoldsPods tells whether the child may have pods, those that are being terminated included. Nil means that the job's own status
 	// tells it.
 	HoldsPods func(child client.Object) bool

@@ -127,7 +127,7 @@ func (r *reconciler[T]) observeScope(ctx context.Context, s *snapshot[T]) error 
 		return err
 	case found.tooDeep:
 		s.facts.Scope = ScopeTooDeep
-	case found.external:
+	case found.external, found.free:
 		s.facts.Scope = ScopeIgnored
 	case found.top != nil:
 		s.facts.Scope = ScopeChild

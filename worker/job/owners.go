@@ -21,6 +21,8 @@ type ancestry struct {
 	tooDeep bool
 	// external is set if the top-most managed ancestor is of a kind that another program manages.
 	external bool
+	// free is set for a job that clears away what its owner has left, which is being deleted.
+	free bool
 	// top is the top-most managed ancestor, nil if there is none; kind is its integration, nil if external.
 	top  client.Object
 	kind Integration
@@ -48,11 +50,16 @@ func findAncestors(ctx context.Context, r fallbackReader, o *Options, job client
 		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) || err == nil && owner.GetUID() != ref.UID {
 			return found, nil
 		}
-		if err == nil && kind != nil && !kind.coversChild(owner, withKind(current, gvk)) {
-			return found, nil
+		if err == nil && kind != nil {
+			owner, err = r.whoCovers(ctx, kind, owner, withKind(current, gvk))
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return ancestry{}, fmt.Errorf("get owner %s %s/%s: %w", ref.Kind, job.GetNamespace(), ref.Name, err)
+		case owner == nil:
+			return found, nil
+		case kind != nil && depth == 0 && kind.cleansUp(owner, current):
+			return ancestry{free: true}, nil
 		}
 		if enabled && (QueueName(owner) != "" || kind != nil && o.ManageJobsWithoutQueueName) {
 			found = ancestry{top: owner, kind: kind, external: external}
@@ -113,6 +120,26 @@ func (r fallbackReader) read(ctx context.Context, key client.ObjectKey, owner cl
 		return r.live.Get(ctx, key, owner)
 	}
 	return r.Get(ctx, key, owner)
+}
+
+// whoCovers returns the owner if its quota is meant for the child too, else nil. What the cache's owner does not cover is asked of the API
+// server's: the owner may have named the child a moment ago.
+func (r fallbackReader) whoCovers(ctx context.Context, kind Integration, owner, child client.Object) (client.Object, error) {
+	if kind.coversChild(owner, child) {
+		return owner, nil
+	}
+	if r.live == nil {
+		return nil, nil
+	}
+	fresh := kind.New()
+	err := r.live.Get(ctx, client.ObjectKeyFromObject(owner), fresh)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	if err == nil && fresh.GetUID() == owner.GetUID() && kind.coversChild(fresh, child) {
+		return fresh, nil
+	}
+	return nil, nil
 }
 
 // Get implements client.Reader.

@@ -65,10 +65,11 @@ func (i integration[T]) expectedReaction(job T) fence.Reaction {
 }
 
 // expectedRemoval is about a job that is being deleted. Its pods end before it does only if it is deleted in the foreground;
-// otherwise its finalizers keep its pods as well. A job with children leaves its pods to these: its status is no longer kept.
+// otherwise its finalizers keep its pods as well. A job whose children have the pods leaves them to these: its status is no longer kept.
 func (i integration[T]) expectedRemoval(job T, progress Progress) fence.Reaction {
 	foreground := slices.Contains(job.GetFinalizers(), metav1.FinalizerDeleteDependents)
-	if i.kind.Children == nil && foreground && progress.HoldsPods() {
+	ownPods := i.kind.Children == nil || i.kind.Children.HoldsPods == nil
+	if ownPods && foreground && progress.HoldsPods() {
 		return fence.PodsEnd
 	}
 	return ""

@@ -44,7 +44,7 @@ func (h *webhook[T]) Default(ctx context.Context, job T) error {
 		return err
 	}
 	above, err := findAncestors(ctx, h.newReader(), &h.opts, job, h.kind.GVK)
-	if err != nil || above.tooDeep || above.top != nil {
+	if err != nil || above.tooDeep || above.free || above.top != nil {
 		return err
 	}
 	if err := h.defaultQueue(ctx, job); err != nil {
