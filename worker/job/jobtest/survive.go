@@ -19,17 +19,7 @@ import (
 // how often they are asked. The functions fill values of one type each, as those of randfill do.
 func Survive[T client.Object](t *testing.T, kind job.Kind[T], seed int64, functions ...any) {
 	t.Helper()
-	fill := randfill.NewWithSeed(seed).NilChance(0.4).NumElements(0, 3).MaxDepth(12).Funcs(
-		func(q *resource.Quantity, c randfill.Continue) { q.Set(c.Int63() - c.Int63()) },
-		func(at *metav1.Time, c randfill.Continue) { at.Time = time.Unix(c.Int63n(1<<32), 0).UTC() },
-		func(v *intstr.IntOrString, c randfill.Continue) { *v = intstr.FromInt32(c.Int31()) },
-		func(f *metav1.FieldsV1, _ randfill.Continue) { f.SetRawString("{}") },
-		func(s *corev1.PodSpec, c randfill.Continue) {
-			c.Fill(&s.Containers)
-			c.Fill(&s.NodeSelector)
-			c.Fill(&s.Tolerations)
-		},
-	).Funcs(functions...)
+	fill := filler(seed, functions...)
 	random := func() T {
 		j := kind.New()
 		fill.Fill(j)
@@ -58,6 +48,38 @@ func Survive[T client.Object](t *testing.T, kind job.Kind[T], seed int64, functi
 	surviveWebhook(kind, j, random())
 	erased.Strip(j)
 	erased.Progress(j)
+}
+
+// filler fills objects with whatever the seed says.
+func filler(seed int64, functions ...any) *randfill.Filler {
+	return randfill.NewWithSeed(seed).NilChance(0.4).NumElements(0, 3).MaxDepth(12).Funcs(
+		func(q *resource.Quantity, c randfill.Continue) { q.Set(c.Int63() - c.Int63()) },
+		func(at *metav1.Time, c randfill.Continue) { at.Time = time.Unix(c.Int63n(1<<32), 0).UTC() },
+		func(v *intstr.IntOrString, c randfill.Continue) { *v = intstr.FromInt32(c.Int31()) },
+		func(f *metav1.FieldsV1, _ randfill.Continue) { f.SetRawString("{}") },
+		func(s *corev1.PodSpec, c randfill.Continue) {
+			c.Fill(&s.Containers)
+			c.Fill(&s.NodeSelector)
+			c.Fill(&s.Tolerations)
+		},
+	).Funcs(functions...)
+}
+
+// Random fills an object with whatever the seed says.
+func Random(seed int64, obj client.Object) { filler(seed).Fill(obj) }
+
+// Fuzz looks for a job that a kind's declaration does not survive, and for one that the kind's other functions do not.
+func Fuzz[T client.Object](f *testing.F, kind job.Kind[T], more ...func(seed int64)) {
+	f.Helper()
+	for seed := range int64(50) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed int64) {
+		Survive(t, kind, seed)
+		for _, look := range more {
+			look(seed)
+		}
+	})
 }
 
 // surviveChanges places, starts, stops and restores the job, by its own pod sets and by those of another.
