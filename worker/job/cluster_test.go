@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -73,7 +74,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 func newClusterWith(t *testing.T, configure func(*job.Options), objects ...client.Object) *cluster {
 	t.Helper()
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, kueue.AddToScheme, jobsetv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, kueue.AddToScheme, jobsetv1.AddToScheme, rayv1.AddToScheme} {
 		if err := add(s); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +86,7 @@ func newClusterWith(t *testing.T, configure func(*job.Options), objects ...clien
 	c.options = job.Options{WaitForPodsReady: true, Kinds: all.Kinds(), Gates: job.DefaultGates(), Clock: c.clock}
 	configure(&c.options)
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"managed": "yes"}}})
-	builder := fake.NewClientBuilder().WithScheme(s)
+	builder := withRayKinds(fake.NewClientBuilder().WithScheme(s), s)
 	for _, index := range slices.Concat(job.Indexes(batchjob.Kind(), job.DefaultGates(), s), job.Indexes(jobset.Kind(), job.DefaultGates(), s)) {
 		builder = builder.WithIndex(index.Of, index.Field, index.Keys)
 	}

@@ -11,6 +11,7 @@ import (
 	"switchyard.dev/worker/job/kubeflow"
 	"switchyard.dev/worker/job/mpijob"
 	"switchyard.dev/worker/job/sparkapplication"
+	"switchyard.dev/worker/job/raycluster"
 )
 
 // Kinds returns every integration, in the order of the contract's catalogue (contract: kueue-api.md 3.2).
@@ -26,6 +27,7 @@ func Kinds() []job.Integration {
 		proven(kubeflow.JAXKind(), kubeflow.JAXExamples()),
 		proven(appwrapper.Kind(), appwrapper.Examples()),
 		proven(sparkapplication.Kind(), sparkapplication.Examples()),
+		proven(raycluster.Kind(), raycluster.Examples()),
 	}
 }
 
