@@ -44,7 +44,13 @@ func (r *reconciler[T]) executePlan(ctx context.Context, s *snapshot[T], plan Pl
 	case DoUpdateStatus:
 		return nil, r.updateStatus(ctx, s)
 	case DoRelease:
-		return nil, r.releaseQuota(ctx, s)
+		return nil, r.changeAdmission(ctx, s, func(wl *kueue.Workload) bool { return workload.ReleaseQuota(wl, s.facts.Now) })
+	case DoHold:
+		return nil, r.changeAdmission(ctx, s, func(wl *kueue.Workload) bool {
+			return workload.Hold(wl, r.kind.Progress(s.job).OnHold, s.facts.Now)
+		})
+	case DoResume:
+		return nil, r.changeAdmission(ctx, s, func(wl *kueue.Workload) bool { return workload.Resume(wl, s.facts.Now) })
 	case DoPlace:
 		return nil, r.writer.patchObject(ctx, s.job, s.started)
 	case DoStart:
@@ -123,13 +129,13 @@ func (s *snapshot[T]) finishedMessage(plan Plan) string {
 	return s.facts.Ended.FinishedMessage()
 }
 
-// releaseQuota gives the reservation back once the evicted job has no pods left.
-func (r *reconciler[T]) releaseQuota(ctx context.Context, s *snapshot[T]) error {
+// changeAdmission writes what becomes of the reservation of a job that has no pods left.
+func (r *reconciler[T]) changeAdmission(ctx context.Context, s *snapshot[T], change func(*kueue.Workload) bool) error {
 	wl := s.wl.DeepCopy()
-	if !workload.ReleaseQuota(wl, s.facts.Now) {
+	if !change(wl) {
 		return nil
 	}
-	if r.opts.WaitForPodsReady {
+	if r.opts.WaitForPodsReady && workload.HasQuota(s.wl) {
 		workload.SetPodsNotReady(wl, s.facts.Now)
 	}
 	return r.writer.applyAdmission(ctx, wl)

@@ -210,9 +210,14 @@ type Progress struct {
 	Ready bool
 	// Reclaimable is how many pods of each pod set need their quota no more; sorted by pod set name, zeros left out.
 	Reclaimable []kueue.ReclaimablePod
+	// OnHold is empty, or why the job cannot go on until its user changes it, such as [OnHoldMessage]. It asks for nothing meanwhile.
+	OnHold string
 	// Finished is nil until the job has ended for good.
 	Finished *Outcome
 }
+
+// OnHoldMessage is what a Workload says whose job is on hold (contract: job-kinds.md 6).
+const OnHoldMessage = "Job is on hold"
 
 // HoldsPods tells whether the job may have pods, those that are being terminated included.
 func (p Progress) HoldsPods() bool { return p.Active || p.Terminating }

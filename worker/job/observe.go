@@ -162,7 +162,7 @@ func (r *reconciler[T]) observeAncestor(ctx context.Context, s *snapshot[T], fou
 func (r *reconciler[T]) observeJob(s *snapshot[T]) {
 	progress := r.kind.Progress(s.job)
 	s.facts.Suspended = r.kind.Suspended(s.job)
-	s.facts.Ended = progress.Finished
+	s.facts.Ended, s.facts.OnHold = progress.Finished, progress.OnHold != ""
 	s.facts.Drained = !progress.Active && (r.opts.Gates.FastQuotaRelease || !progress.Terminating)
 }
 
@@ -230,6 +230,8 @@ func (r *reconciler[T]) observeWorkloadStatus(s *snapshot[T]) {
 	f.Reserved = workload.HasQuota(wl)
 	f.Admitted = workload.IsAdmitted(wl)
 	f.Evicted = workload.IsEvicted(wl)
+	f.Held = workload.IsOnHold(wl)
+	f.OnHold = f.OnHold && (f.Reserved || workload.IsActive(wl)) && !r.runsElsewhere(s.job)
 	f.Finalizer = controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
 	if c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished); c != nil && c.Status == metav1.ConditionTrue {
 		f.Finished = true

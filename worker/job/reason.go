@@ -28,6 +28,8 @@ const (
 	WaitingForDispatcher Reason = "WaitingForDispatcher"
 	// WaitingForOutcome means that the Workload has finished and the job's own status is to follow.
 	WaitingForOutcome Reason = "WaitingForOutcome"
+	// OnHold means that the job asks for nothing until its user changes it.
+	OnHold Reason = Reason(kueue.ReasonOnHold)
 	// JobEnded means that job and Workload have both finished.
 	JobEnded Reason = "Over"
 	// CannotCompose means that the job cannot be turned into a Workload as it is.

@@ -65,6 +65,8 @@ type Facts struct {
 	ChildrenHavePods bool
 	// Ended is how the job ended, nil while it has not.
 	Ended *Outcome
+	// OnHold tells that the job asks for nothing until its user changes it; Held, that its Workload says so, and does not queue.
+	OnHold, Held bool
 	// AncestorAdmitted is for ScopeChild: the ancestor's Workload is admitted and not evicted.
 	AncestorAdmitted bool
 	// CannotCompose is empty, or why the job cannot be turned into a Workload.
@@ -122,6 +124,9 @@ const (
 	DoUpdateStatus
 	// DoRelease gives the reservation back (contract: kueue-api.md 4.11).
 	DoRelease
+	// DoHold takes what the Workload has, and keeps it from queueing; DoResume ends that.
+	DoHold
+	DoResume
 	// DoPlace places the job and leaves it suspended.
 	DoPlace
 	// DoStart places the job and lets it run.
@@ -290,7 +295,9 @@ func stepMatching(f Facts) Plan {
 	case f.Evicted && f.Reserved:
 		return planStatusWaiting(f, drainThen(f, WorkloadEvicted, planRelease(f)))
 	case f.Evicted:
-		return stopThen(f, WorkloadEvicted, planRetention(f))
+		return stopThen(f, WorkloadEvicted, planHold(f, planRetention(f)))
+	case f.OnHold || f.Held:
+		return stopThen(f, NotAdmitted, planHold(f, planStatus(f, OnHold)))
 	case !f.Admitted:
 		return stopThen(f, NotAdmitted, planStatus(f, WaitingForAdmission))
 	case !f.Suspended:
@@ -312,6 +319,19 @@ func planRelease(f Facts) Plan {
 		return Plan{Reason: WaitingForPods}
 	}
 	return Plan{Do: DoRelease, Reason: Drained}
+}
+
+// planHold brings the Workload in line with whether the job asks for anything; then is for one that is.
+func planHold(f Facts, then Plan) Plan {
+	switch {
+	case f.OnHold && !f.Held && !f.Drained:
+		return Plan{Reason: WaitingForPods}
+	case f.OnHold && !f.Held:
+		return Plan{Do: DoHold, Reason: OnHold}
+	case f.Held && !f.OnHold:
+		return Plan{Do: DoResume, Reason: WaitingForAdmission}
+	}
+	return then
 }
 
 // planRetention is for a job that waits after an eviction: for its next admission, or for the end of its retention.
@@ -378,7 +398,7 @@ func (d Do) String() string {
 	names := [...]string{
 		DoNothing: "Nothing", DoCreate: "Create", DoAdopt: "Adopt", DoUpdate: "Update", DoDelete: "Delete",
 		DoDeleteExtras: "DeleteExtras", DoForgetOrphans: "Forget", DoFinish: "Finish", DoRemoveFinalizer: "LetGo", DoUpdateStatus: "Report",
-		DoRelease: "Release", DoPlace: "Place", DoStart: "Start", DoStop: "Stop", DoDeleteJob: "Retire", DoSuspend: "Suspend",
+		DoRelease: "Release", DoHold: "Hold", DoResume: "Resume", DoPlace: "Place", DoStart: "Start", DoStop: "Stop", DoDeleteJob: "Retire", DoSuspend: "Suspend",
 	}
 	return names[d]
 }

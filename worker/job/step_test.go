@@ -99,6 +99,16 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 		{"not before an earlier stop is complete", describe("admitted").with(halfway), Plan{Do: DoStop, Reason: NotAdmitted}},
 		{"a contradicting admission ends the workload", describe("admitted").with(contradiction), Plan{Do: DoFinish, Reason: CannotPlace, Finish: kueue.ReasonFailedToStart}},
 		{"a contradiction does not matter once the job runs", describe("running").with(contradiction), Plan{Reason: Running}},
+		// On hold (contract: job-kinds.md 6).
+		{"a job on hold is stopped", describe("running").with(onHold), Plan{Do: DoStop, Reason: NotAdmitted}},
+		{"a job on hold gives back its quota once it has no pods", describe("admitted").with(onHold), Plan{Do: DoHold, Reason: OnHold}},
+		{"and not before", describe("admitted").with(onHold, pods), Plan{Reason: WaitingForPods}},
+		{"a job on hold that waits stops to queue", describe("waiting").with(onHold), Plan{Do: DoHold, Reason: OnHold}},
+		{"a job on hold stays so", describe("waiting").with(onHold, held), Plan{Reason: OnHold}},
+		{"a job that is not on hold any more queues", describe("waiting").with(held), Plan{Do: DoResume, Reason: WaitingForAdmission}},
+		{"an eviction goes before a hold", describe("admitted").with(onHold, evicted), Plan{Do: DoRelease, Reason: Drained}},
+		{"a job is put on hold after an eviction", describe("waiting").with(onHold, evicted), Plan{Do: DoHold, Reason: OnHold}},
+		{"the end of a job goes before a hold", describe("admitted").with(onHold, failed), Plan{Do: DoFinish, Reason: JobFinished, Finish: kueue.ReasonFailed}},
 		// Step 16: no admission.
 		{"a job that runs without admission is stopped", Facts{Scope: ScopeOwn, Link: LinkMatching}, Plan{Do: DoStop, Reason: NotAdmitted}},
 		{"a reservation does not start a job", describe("reserved"), Plan{Reason: WaitingForAdmission}},
@@ -136,6 +146,11 @@ func TestStepIsTotalAndKeepsItsLaws(t *testing.T) {
 					checkLaws(t, f.with(finalizer, bound))
 					checkLaws(t, f.with(finalizer, owed))
 				}
+				if link == LinkMatching {
+					checkLaws(t, f.with(onHold))
+					checkLaws(t, f.with(held))
+					checkLaws(t, f.with(onHold, held))
+				}
 				if f.Evicted && link == LinkMatching {
 					checkLaws(t, f.with(dispatched))
 					checkLaws(t, f.with(retiring(0)))
@@ -169,6 +184,10 @@ func brokenLaw(f Facts, p Plan) string {
 		return "a job was started without a right to"
 	case p.Do == DoRelease && (!f.Suspended || !f.Drained || !f.Stopped || f.Dispatched && !f.Deleting):
 		return "quota was released under a job that may run"
+	case p.Do == DoHold && (!f.Suspended || !f.Drained || !f.Stopped || f.Held || f.Evicted && f.Reserved):
+		return "a job was put on hold that may run, is on hold, or has to be released"
+	case p.Do == DoStart && (f.OnHold || f.Held):
+		return "a job on hold was started"
 	case p.Do == DoDeleteExtras && f.ExtrasHaveQuota && f.Ended == nil && (!f.Admitted || f.Link != LinkMatching) && (!f.Suspended || !f.Drained || !f.Stopped):
 		return "quota was released under a job that may run with it"
 	case p.Do == DoDeleteExtras && f.ExtrasRunElsewhere:
@@ -241,6 +260,8 @@ func asJob(f *Facts)         { f.FinishedAsJob = true }
 func bound(f *Facts)         { f.Bound = true }
 func owed(f *Facts)          { f.HasDebt = true }
 func finalizer(f *Facts)     { f.Finalizer = true }
+func onHold(f *Facts)        { f.OnHold = true }
+func held(f *Facts)          { f.Held = true }
 func outdated(f *Facts)      { f.Outdated = true }
 func reportable(f *Facts)    { f.StatusOutdated = true }
 

@@ -145,11 +145,12 @@ func (h *webhook[T]) validateTemplates(ctx context.Context, job T) (field.ErrorL
 	return h.advise(validateTopology(templates, h.opts.Gates, !h.kind.Webhook.PairsFree)), nil
 }
 
-// refusePodSets is for a managed job that no Workload can speak for. Others may be what they like, and of what the kind itself refuses
+// refusePodSets is for a managed job that no Workload can speak for, though it needs one. Others may be what they like, and of what the kind itself refuses
 // enough is said.
 func (h *webhook[T]) refusePodSets(job T, err error) field.ErrorList {
 	var none T
-	if !h.isManaged(job) || len(h.validateKind(none, job)) > 0 {
+	ignored := h.kind.Ignores != nil && h.kind.Ignores(job)
+	if ignored || !h.isManaged(job) || len(h.validateKind(none, job)) > 0 {
 		return nil
 	}
 	var invalid *field.Error
