@@ -2,33 +2,38 @@ package job_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/batchjob"
 	"switchyard.dev/worker/job/raycluster"
+	"switchyard.dev/worker/job/rayjob"
 	"switchyard.dev/worker/workload"
 )
 
 // withRayKinds registers what the reconcilers of the kinds of ray.io need.
 func withRayKinds(b *fake.ClientBuilder, s *runtime.Scheme) *fake.ClientBuilder {
-	for _, index := range job.Indexes(raycluster.Kind(), job.DefaultGates(), s) {
+	for _, index := range slices.Concat(job.Indexes(raycluster.Kind(), job.DefaultGates(), s), job.Indexes(rayjob.Kind(), job.DefaultGates(), s)) {
 		b = b.WithIndex(index.Of, index.Field, index.Keys)
 	}
-	return b.WithStatusSubresource(&rayv1.RayCluster{})
+	return b.WithStatusSubresource(&rayv1.RayCluster{}, &rayv1.RayJob{})
 }
 
 // drive makes the reconciler of a kind the one that is driven, with the job of that name.
@@ -129,5 +134,156 @@ func TestAnEvictedRayClusterKeepsItsQuotaUntilKubeRayHasSeenTheLastPodGo(t *test
 	c.reconcileAll()
 	if c.workload().Status.Admission != nil {
 		t.Error("the quota is kept though the last pod is gone")
+	}
+}
+
+func newRayJob() *rayv1.RayJob {
+	j := rayjob.Examples().Job()
+	j.ResourceVersion = ""
+	return j
+}
+
+func (c *cluster) rayJob() *rayv1.RayJob {
+	c.Helper()
+	j := &rayv1.RayJob{}
+	c.requireNoError(c.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: c.target}, j))
+	return j
+}
+
+func (c *cluster) setDeployment(status rayv1.JobDeploymentStatus) {
+	c.Helper()
+	j := c.rayJob()
+	j.Status.JobDeploymentStatus = status
+	c.requireNoError(c.Status().Update(context.Background(), j))
+}
+
+// TestARayJobThatKubeRayRefusesIsOnHold follows the public tests (contract: job-kinds.md 17.3).
+func TestARayJobThatKubeRayRefusesIsOnHold(t *testing.T) {
+	c := newCluster(t, newRayJob(), newFlavor("arm"))
+	drive(c, rayjob.Kind(), newRayJob().Name)
+	c.reconcileAll()
+	c.admit("arm")
+	c.reconcileAll()
+	if c.rayJob().Spec.SubmitterPodTemplate == nil {
+		t.Error("the submitter is not in the spec of the RayJob that runs")
+	}
+	c.setDeployment(rayv1.JobDeploymentStatusValidationFailed)
+	c.wantWrites("patch RayJob", "apply Workload/status")
+	c.hasCondition(kueue.WorkloadQuotaReserved, "False OnHold")
+	if held := c.workload(); held.Status.Admission != nil || !c.rayJob().Spec.Suspend {
+		t.Errorf("it has quota %v, or is not suspended", held.Status.Admission)
+	}
+	found := meta.FindStatusCondition(c.workload().Status.Conditions, kueue.WorkloadQuotaReserved)
+	if found.Message != "Job is on hold" {
+		t.Errorf("the message is %q", found.Message)
+	}
+	c.setDeployment(rayv1.JobDeploymentStatusSuspended)
+	c.wantWrites("apply Workload/status")
+	c.hasCondition(kueue.WorkloadQuotaReserved, "False "+string(admission.PendingEvaluation))
+}
+
+func TestARayJobThatWasDeactivatedIsNotPutOnHold(t *testing.T) {
+	c := newCluster(t, newRayJob())
+	drive(c, rayjob.Kind(), newRayJob().Name)
+	c.reconcileAll()
+	wl := c.workload()
+	wl.Spec.Active = ptr.To(false)
+	c.requireNoError(c.Update(context.Background(), wl))
+	c.setDeployment(rayv1.JobDeploymentStatusValidationFailed)
+	c.wantWrites()
+}
+
+func TestARayJobOnAnExistingClusterIsLeftAlone(t *testing.T) {
+	j := newRayJob()
+	j.Spec.ClusterSelector, j.Spec.RayClusterSpec, j.Spec.Suspend = map[string]string{"ray.io/cluster": "mine"}, nil, false
+	created := j.DeepCopy()
+	c := newCluster(t, j)
+	drive(c, rayjob.Kind(), j.Name)
+	c.wantWrites()
+	hook := job.NewWebhook(rayjob.Kind(), c.options, c, true)
+	if err := hook.Default(context.Background(), created); err != nil || created.Spec.Suspend {
+		t.Errorf("it is created as suspended (%v)", err)
+	}
+	if _, err := hook.ValidateCreate(context.Background(), created); err != nil {
+		t.Errorf("it is refused: %v", err)
+	}
+}
+
+// childCluster is the RayCluster that KubeRay makes for newRayJob, with the labels and annotations of the RayJob.
+func childCluster() *rayv1.RayCluster {
+	parent := newRayJob()
+	rc := &rayv1.RayCluster{Spec: *parent.Spec.RayClusterSpec.DeepCopy()}
+	rc.Namespace, rc.Name, rc.UID = namespace, parent.Name+"-abcde", "child-uid"
+	rc.Labels = map[string]string{kueue.QueueNameLabel: "main", kueue.MaxExecTimeSecondsLabel: "9"}
+	rc.Annotations = map[string]string{
+		kueue.PrebuiltWorkloadNameKey: "prebuilt", kueue.ElasticJobAnnotation: "true", kueue.AdmissionGatedByAnnotation: "budget",
+	}
+	rc.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(parent, rayjob.Kind().GVK)}
+	return rc
+}
+
+// What KubeRay has copied from the RayJob says nothing about its RayCluster, but that the pods of an elastic one wait for their gate.
+func TestTheRayClusterOfARayJobIsNoJobOfItsOwn(t *testing.T) {
+	parent := newRayJob()
+	rayjob.Examples().Started(parent)
+	parent.Spec.Suspend = false
+	for name, admitted := range map[string]bool{"admitted": true, "not admitted": false} {
+		t.Run(name, func(t *testing.T) {
+			wl := admittedFor(parent, rayjob.Kind().GVK)
+			if !admitted {
+				wl.Status.Conditions = nil
+			}
+			free := prebuilt()
+			c := newClusterWith(t, func(o *options) { o.ManageJobsWithoutQueueName = true }, parent.DeepCopy(), childCluster(), wl, free)
+			drive(c, raycluster.Kind(), childCluster().Name)
+			c.reconcileAll()
+			if suspended := ptr.Deref(c.rayCluster(c.target).Spec.Suspend, false); suspended == admitted {
+				t.Errorf("suspended %v", suspended)
+			}
+			if n := len(c.workloads()); n != 2 {
+				t.Errorf("%d Workloads", n)
+			}
+			created := childCluster()
+			if err := job.NewWebhook(raycluster.Kind(), c.options, c, true).Default(context.Background(), created); err != nil {
+				t.Fatal(err)
+			}
+			if created.Spec.Suspend != nil || created.Spec.ManagedBy != nil {
+				t.Errorf("it is created as suspended or handed over: %+v", created.Spec)
+			}
+			if gates := created.Spec.HeadGroupSpec.Template.Spec.SchedulingGates; len(gates) != 1 || gates[0].Name != kueue.ElasticJobSchedulingGate {
+				t.Errorf("the head's gates are %v", gates)
+			}
+		})
+	}
+}
+
+// The cache may show a RayJob as it was before KubeRay named the RayCluster that it then made.
+func TestARayClusterIsTheChildOfTheRayJobThatNamedItAMomentAgo(t *testing.T) {
+	parent := newRayJob()
+	cached := parent.DeepCopy()
+	rayjob.Examples().Started(parent)
+	for name, row := range map[string]struct {
+		live  *rayv1.RayJob
+		child bool
+	}{"named": {parent, true}, "not named": {cached, false}} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, row.live.DeepCopy(), childCluster())
+			stale := interceptor.NewClient(c.Client.(client.WithWatch), interceptor.Funcs{
+				Get: func(ctx context.Context, w client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+					if j, ok := obj.(*rayv1.RayJob); ok {
+						cached.DeepCopyInto(j)
+						return nil
+					}
+					return w.Get(ctx, key, obj, opts...)
+				},
+			})
+			c.target, c.reconciler = childCluster().Name, job.NewReconciler(raycluster.Kind(), c.options, stale, c.Client, c.recorder)
+			c.reconcileOnce()
+			// As a job of its own it would be stopped for the prebuilt Workload that it names and that does not exist.
+			events := c.events()
+			if child := slices.Equal(events, []string{kueue.EventSuspended}); child != row.child {
+				t.Errorf("events are %q", events)
+			}
+		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"switchyard.dev/worker/job/mpijob"
 	"switchyard.dev/worker/job/sparkapplication"
 	"switchyard.dev/worker/job/raycluster"
+	"switchyard.dev/worker/job/rayjob"
 )
 
 // Kinds returns every integration, in the order of the contract's catalogue (contract: kueue-api.md 3.2).
@@ -28,6 +29,7 @@ func Kinds() []job.Integration {
 		proven(appwrapper.Kind(), appwrapper.Examples()),
 		proven(sparkapplication.Kind(), sparkapplication.Examples()),
 		proven(raycluster.Kind(), raycluster.Examples()),
+		proven(rayjob.Kind(), rayjob.Examples()),
 	}
 }
 
