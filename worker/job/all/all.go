@@ -10,9 +10,9 @@ import (
 	"switchyard.dev/worker/job/jobset"
 	"switchyard.dev/worker/job/kubeflow"
 	"switchyard.dev/worker/job/mpijob"
-	"switchyard.dev/worker/job/sparkapplication"
 	"switchyard.dev/worker/job/raycluster"
 	"switchyard.dev/worker/job/rayjob"
+	"switchyard.dev/worker/job/sparkapplication"
 )
 
 // Kinds returns every integration, in the order of the contract's catalogue (contract: kueue-api.md 3.2).
@@ -26,10 +26,10 @@ func Kinds() []job.Integration {
 		proven(kubeflow.PaddleKind(), kubeflow.PaddleExamples()),
 		proven(kubeflow.XGBoostKind(), kubeflow.XGBoostExamples()),
 		proven(kubeflow.JAXKind(), kubeflow.JAXExamples()),
-		proven(appwrapper.Kind(), appwrapper.Examples()),
-		proven(sparkapplication.Kind(), sparkapplication.Examples()),
 		proven(raycluster.Kind(), raycluster.Examples()),
 		proven(rayjob.Kind(), rayjob.Examples()),
+		proven(appwrapper.Kind(), appwrapper.Examples()),
+		proven(sparkapplication.Kind(), sparkapplication.Examples()),
 	}
 }
 
