@@ -23,7 +23,9 @@ func (r *reconciler[T]) observeChildren(ctx context.Context, s *snapshot[T]) err
 	}
 	if children := r.kind.Children; children != nil && children.HoldsPods != nil {
 		for _, list := range children.NewLists() {
-			holds := func(child client.Object) bool { return metav1.IsControlledBy(child, s.job) && children.HoldsPods(child) }
+			holds := func(child client.Object) bool {
+				return metav1.IsControlledBy(child, s.job) && children.HoldsPods(child)
+			}
 			if err := r.observeChildList(ctx, s, list, children.Labels(s.job), holds); err != nil {
 				return err
 			}

@@ -18,7 +18,7 @@ func (p parts) said() status.Status {
 	for i := range p.status.Conditions {
 		c := &p.status.Conditions[i]
 		s.Conditions = append(s.Conditions, status.Condition{
-			Type: string(c.Type), Status: c.Status, Message: c.Message, Updated: c.LastUpdateTime, Transited: c.LastTransitionTime,
+			Type: string(c.Type), Status: c.Status, Message: c.Message, Updated: c.LastUpdateTime, Transitioned: c.LastTransitionTime,
 		})
 	}
 	return s

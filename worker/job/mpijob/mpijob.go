@@ -116,7 +116,7 @@ func said(j *mpi.MPIJob) status.Status {
 	for i := range j.Status.Conditions {
 		c := &j.Status.Conditions[i]
 		s.Conditions = append(s.Conditions, status.Condition{
-			Type: string(c.Type), Status: c.Status, Message: c.Message, Updated: c.LastUpdateTime, Transited: c.LastTransitionTime,
+			Type: string(c.Type), Status: c.Status, Message: c.Message, Updated: c.LastUpdateTime, Transitioned: c.LastTransitionTime,
 		})
 	}
 	return s

@@ -16,7 +16,8 @@ var (
 	errLargeAmount    = errors.New("is more than can be counted")
 )
 
-// amountPattern bounds what is read. No API server has looked at these texts, and the library does not come back from an amount such as 1e-2147483647.
+// amountPattern bounds what is read. No API server has looked at these texts, and the library does not come back from an amount such as
+// 1e-2147483647.
 var amountPattern = regexp.MustCompile(`^[+-]?[0-9.]{1,32}([a-zA-Z]{0,2}|[eE][+-]?[0-9]{1,2})$`)
 
 // javaUnits are those of Java's memory strings, longer ones first, and what Kubernetes calls them. All are powers of 1024.

@@ -31,9 +31,9 @@ func podSetsOf(t *testing.T, app *spark.SparkApplication) []kueue.PodSet {
 	return sets
 }
 
-// placements put both roles into the zone.
-func placements(zone string, gates ...corev1.PodSchedulingGate) []job.Placement {
-	p := job.Placement{NodeSelector: map[string]string{"zone": zone}, Labels: map[string]string{"tier": "batch"}, SchedulingGates: gates}
+// placements put both roles into one zone.
+func placements(gates ...corev1.PodSchedulingGate) []job.Placement {
+	p := job.Placement{NodeSelector: map[string]string{"zone": "a"}, Labels: map[string]string{"tier": "batch"}, SchedulingGates: gates}
 	return []job.Placement{p, p}
 }
 
@@ -41,7 +41,7 @@ func TestTheNodeSelectorForAllPodsGoesToTheRolesAndBack(t *testing.T) {
 	app := selecting()
 	sets := podSetsOf(t, app)
 	for range 2 { // placing once more changes nothing
-		if err := sparkapplication.Kind().Place(app, placements("a")); err != nil {
+		if err := sparkapplication.Kind().Place(app, placements()); err != nil {
 			t.Fatal(err)
 		}
 		want := map[string]string{"pool": "batch", "zone": "a"}
@@ -60,7 +60,7 @@ func TestARoleWhoseSelectorContradictsThatForAllPodsCannotBePlaced(t *testing.T)
 	app.Spec.Executor.NodeSelector = map[string]string{"pool": "other"}
 	before := app.DeepCopy()
 	var conflict *job.ConflictError
-	if err := sparkapplication.Kind().Place(app, placements("a")); !errors.As(err, &conflict) || conflict.Key != "pool" {
+	if err := sparkapplication.Kind().Place(app, placements()); !errors.As(err, &conflict) || conflict.Key != "pool" {
 		t.Errorf("it says %v", err)
 	}
 	if diff := cmp.Diff(before, app); diff != "" {
@@ -75,7 +75,7 @@ func TestARoleWhoseSelectorContradictsThatForAllPodsCannotBePlaced(t *testing.T)
 // An application that was stopped without its Workload keeps what was placed. The operator takes no node selector for all pods beside that.
 func TestWhatWasPlacedStaysWithoutAWorkload(t *testing.T) {
 	app := selecting()
-	if err := sparkapplication.Kind().Place(app, placements("a")); err != nil {
+	if err := sparkapplication.Kind().Place(app, placements()); err != nil {
 		t.Fatal(err)
 	}
 	placed := app.DeepCopy()
@@ -93,7 +93,7 @@ func TestATemplateThatOnlyHoldsGatesGoesWithThem(t *testing.T) {
 	app := sample()
 	sets := podSetsOf(t, app)
 	gate := corev1.PodSchedulingGate{Name: "kueue.x-k8s.io/topology"}
-	if err := sparkapplication.Kind().Place(app, placements("a", gate)); err != nil {
+	if err := sparkapplication.Kind().Place(app, placements(gate)); err != nil {
 		t.Fatal(err)
 	}
 	made := &corev1.PodTemplateSpec{}
@@ -110,7 +110,7 @@ func TestATemplateThatOnlyHoldsGatesGoesWithThem(t *testing.T) {
 
 func TestWhatTheUsersOwnTemplateSaysIsNotSaidAgain(t *testing.T) {
 	app := sample()
-	if err := sparkapplication.Kind().Place(app, placements("a")); err != nil {
+	if err := sparkapplication.Kind().Place(app, placements()); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{"app": "executor"} // tier=batch is what the template says

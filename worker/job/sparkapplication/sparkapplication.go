@@ -105,6 +105,7 @@ func outcome(app *spark.SparkApplication) *job.Outcome {
 		if !isSubmittedAgain(app) {
 			return &job.Outcome{Message: app.Status.AppState.ErrorMessage}
 		}
+	default: // it goes on, in whatever state
 	}
 	return nil
 }

@@ -21,10 +21,10 @@ const (
 
 // Condition is a condition of a job.
 type Condition struct {
-	Type               string
-	Status             corev1.ConditionStatus
-	Message            string
-	Updated, Transited metav1.Time
+	Type                  string
+	Status                corev1.ConditionStatus
+	Message               string
+	Updated, Transitioned metav1.Time
 }
 
 // Status is what an operator has said of a job.
@@ -64,7 +64,7 @@ func (s Status) ControllerObserved() bool {
 func (s Status) LastUpdate() time.Time {
 	times := s.Times
 	for i := range s.Conditions {
-		times = append(times, &s.Conditions[i].Updated, &s.Conditions[i].Transited)
+		times = append(times, &s.Conditions[i].Updated, &s.Conditions[i].Transitioned)
 	}
 	var latest time.Time
 	for _, at := range times {
