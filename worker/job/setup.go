@@ -46,15 +46,21 @@ func (i integration[T]) Setup(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
+	return StartWhenServed(mgr, i.kind.Name, needed, func() error { return i.start(mgr, o) })
+}
+
+// StartWhenServed starts the controllers of an integration, at once if the cluster serves the kinds that they need, else as soon as it
+// does.
+func StartWhenServed(mgr ctrl.Manager, integration string, needed []schema.GroupVersionKind, start func() error) error {
 	served, err := areServed(mgr.GetRESTMapper(), needed)
 	if err != nil {
 		return err
 	}
 	if served {
-		return i.start(mgr, o)
+		return start()
 	}
 	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		log.FromContext(ctx).Info("Waiting for the API of an integration", "integration", i.kind.Name, "needs", needed)
+		log.FromContext(ctx).Info("Waiting for the API of an integration", "integration", integration, "needs", needed)
 		backoff := wait.Backoff{Duration: firstPoll, Factor: 2, Cap: lastPoll, Steps: math.MaxInt32}
 		err := backoff.DelayFunc().Until(ctx, false, true, func(context.Context) (bool, error) {
 			served, err := areServed(mgr.GetRESTMapper(), needed)
@@ -63,7 +69,7 @@ func (i integration[T]) Setup(mgr ctrl.Manager, o Options) error {
 		if err != nil {
 			return nil //nolint:nilerr // the manager stops before the API has come
 		}
-		return i.start(mgr, o)
+		return start()
 	}))
 }
 

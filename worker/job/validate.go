@@ -271,21 +271,34 @@ func validateChange(old, job client.Object, gates Gates, wasSuspended, isSuspend
 		key := kueue.MaxExecTimeSecondsLabel
 		errs = append(errs, validateUnchanged(labelPath(key), old.GetLabels()[key], job.GetLabels()[key])...)
 	}
-	had, has := old.GetLabels()[kueue.PriorityClassLabel], job.GetLabels()[kueue.PriorityClassLabel]
-	switch {
-	case had == "" && has != "" && !isSuspended:
-		errs = append(errs, field.Invalid(labelPath(kueue.PriorityClassLabel), has, "WorkloadPriorityClass cannot be added to a non-suspended workload"))
-	case had != "" && has == "":
-		errs = append(errs, field.Invalid(labelPath(kueue.PriorityClassLabel), has, "WorkloadPriorityClass cannot be removed from a workload"))
-	}
-	if was, is := old.GetAnnotations()[elastic], job.GetAnnotations()[elastic]; (was == "true") != (is == "true") {
-		errs = append(errs, validateUnchanged(annotationPath(elastic), was, is)...)
-	}
+	errs = append(errs, validatePriorityChange(old, job, isSuspended)...)
+	errs = append(errs, validateElasticChange(old, job)...)
 	if gates.AdmissionGatedBy {
 		key := kueue.AdmissionGatedByAnnotation
 		errs = append(errs, workload.ValidateAdmissionGatesUpdate(old.GetAnnotations()[key], job.GetAnnotations()[key])...)
 	}
 	return errs
+}
+
+// validatePriorityChange lets a job get its first priority class only while it is suspended, and never lose it.
+func validatePriorityChange(old, job client.Object, isSuspended bool) field.ErrorList {
+	path, had, has := labelPath(kueue.PriorityClassLabel), old.GetLabels()[kueue.PriorityClassLabel], job.GetLabels()[kueue.PriorityClassLabel]
+	switch {
+	case had == "" && has != "" && !isSuspended:
+		return field.ErrorList{field.Invalid(path, has, "WorkloadPriorityClass cannot be added to a non-suspended workload")}
+	case had != "" && has == "":
+		return field.ErrorList{field.Invalid(path, has, "WorkloadPriorityClass cannot be removed from a workload")}
+	}
+	return nil
+}
+
+// validateElasticChange refuses that a job becomes elastic, or ceases to be.
+func validateElasticChange(old, job client.Object) field.ErrorList {
+	const elastic = kueue.ElasticJobAnnotation
+	if was, is := old.GetAnnotations()[elastic], job.GetAnnotations()[elastic]; (was == "true") != (is == "true") {
+		return validateUnchanged(annotationPath(elastic), was, is)
+	}
+	return nil
 }
 
 func validateUnchanged(path *field.Path, was, is string) field.ErrorList {
