@@ -1,0 +1,120 @@
+package statefulset
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/job/serving"
+	"switchyard.dev/worker/kube"
+)
+
+// Names of the indexes: pods and Workloads by the name of their set, sets by the priority classes that they name.
+const (
+	podIndex      = "switchyard.statefulset.pods"
+	workloadIndex = "switchyard.statefulset.workloads"
+	classIndex    = "switchyard.statefulset.classes"
+)
+
+// index is one index of the manager's cache.
+type index struct {
+	of   client.Object
+	name string
+	by   client.IndexerFunc
+}
+
+func indexes() []index {
+	return []index{
+		{&corev1.Pod{}, podIndex, asKeys(podOwner)},
+		{&kueue.Workload{}, workloadIndex, asKeys(workloadOwner)},
+		{&appsv1.StatefulSet{}, classIndex, kube.TypedIndexer(func(s *appsv1.StatefulSet) []string {
+			return serving.ClassKeys(s, &s.Spec.Template)
+		})},
+	}
+}
+
+// asKeys makes an index of what an object belongs to.
+func asKeys(name func(client.Object) (types.NamespacedName, bool)) client.IndexerFunc {
+	return func(obj client.Object) []string {
+		if key, ok := name(obj); ok {
+			return []string{key.Name}
+		}
+		return nil
+	}
+}
+
+// podOwner is the set that controls a pod, if the pod waits or waited because of us.
+func podOwner(obj client.Object) (types.NamespacedName, bool) {
+	ref := metav1.GetControllerOfNoCopy(obj)
+	if ref == nil || ref.Kind != gvk().Kind || ref.APIVersion != gvk().GroupVersion().String() || !serving.BelongsTo(obj, Name) {
+		return types.NamespacedName{}, false
+	}
+	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: ref.Name}, true
+}
+
+// workloadOwner is the set that a Workload is of.
+func workloadOwner(obj client.Object) (types.NamespacedName, bool) {
+	wl, ok := obj.(*kueue.Workload)
+	if !ok {
+		return types.NamespacedName{}, false
+	}
+	name := serving.OwnerName(gvk(), wl)
+	return types.NamespacedName{Namespace: wl.Namespace, Name: name}, name != ""
+}
+
+// start adds indexes and controller to a manager that may be running already.
+func start(mgr ctrl.Manager, o job.Options) error {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	r := newReconciler(o, mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(Name+"-kueue-controller"))
+	for _, i := range indexes() {
+		if err := mgr.GetFieldIndexer().IndexField(context.Background(), i.of, i.name, i.by); err != nil {
+			return fmt.Errorf("add index %s: %w", i.name, err)
+		}
+	}
+	options := kube.ControllerOptions()
+	options.MaxConcurrentReconciles = o.Workers(gvk().GroupKind())
+	classes := handler.EnqueueRequestsFromMapFunc(r.requestsForClass)
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("job_"+Name).
+		For(&appsv1.StatefulSet{}).
+		Watches(&kueue.Workload{}, serving.AtOnce(workloadOwner)).
+		Watches(&corev1.Pod{}, serving.Batched(podOwner), builder.WithPredicates(serving.ComingsAndGoings())).
+		Watches(&kueue.WorkloadPriorityClass{}, classes, builder.WithPredicates(serving.Creations())).
+		Watches(&schedulingv1.PriorityClass{}, classes, builder.WithPredicates(serving.Creations())).
+		WithOptions(options).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("start controller of %s: %w", gvk().Kind, err)
+	}
+	return nil
+}
+
+// requestsForClass are the sets that name a priority class that is new.
+func (r *reconciler) requestsForClass(ctx context.Context, class client.Object) []reconcile.Request {
+	var list appsv1.StatefulSetList
+	if err := r.client.List(ctx, &list, client.MatchingFields{classIndex: serving.ClassKey(class)}); err != nil {
+		log.FromContext(ctx).Error(err, "List the sets that name a priority class", "class", class.GetName())
+		return nil
+	}
+	requests := make([]reconcile.Request, len(list.Items))
+	for i := range list.Items {
+		requests[i] = reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])}
+	}
+	return requests
+}
