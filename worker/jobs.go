@@ -102,6 +102,7 @@ func jobGates(gates features.Set) job.Gates {
 		Topology:                      gates.Enabled(features.TopologyAwareScheduling),
 		MultiLayerTopology:            gates.Enabled(features.TASMultiLayerTopology),
 		ValidateRayAndSparkUpdates:    gates.Enabled(features.ValidateRayAndSparkJobUpdates),
+		ImmutableGroupSize:            gates.Enabled(features.LWSImmutableGroupSize),
 	}
 }
 

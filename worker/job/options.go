@@ -71,6 +71,7 @@ type Gates struct {
 	Topology                      bool
 	MultiLayerTopology            bool
 	ValidateRayAndSparkUpdates    bool
+	ImmutableGroupSize            bool
 }
 
 // DefaultGates returns the gates as the contract has them without configuration.
@@ -79,6 +80,6 @@ func DefaultGates() Gates {
 		PartialAdmission: true, ReclaimablePods: true, AdmissionGatedBy: true, AssignQueueLabelsForPods: true,
 		WorkloadIdentifierAnnotations: true, WorkloadPriorityClassDefault: true,
 		FinishOrphanedWorkloads: true, ElasticJobs: true, Topology: true, MultiLayerTopology: true,
-		ValidateRayAndSparkUpdates: true,
+		ValidateRayAndSparkUpdates: true, ImmutableGroupSize: true,
 	}
 }

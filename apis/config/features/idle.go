@@ -22,7 +22,6 @@ var idle = map[Name]string{
 	KueueDRAIntegrationExtendedResource:             noDevices,
 	KueueDRAIntegrationPartitionableDevices:         noDevices,
 	KueueDRARejectWorkloadsWhenDRADisabled:          noDevices,
-	LWSImmutableGroupSize:                           noSuchJobs,
 	ManagedJobsNamespaceSelectorAlwaysRespected:     alwaysSo,
 	PodIntegrationValidateGroupOwner:                noSuchJobs,
 	RecomputeAssignmentUponPreemptionTargetsOverlap: "victims are always chosen with those of others in view",

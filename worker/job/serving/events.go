@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -17,11 +16,11 @@ import (
 const BatchPeriod = time.Second
 
 // Batched looks at an object some time after an event about something of it, once for all events in between. The clock is that of the
-// work queue. name is the object that an event is about, if any.
-func Batched(name func(client.Object) (types.NamespacedName, bool)) handler.EventHandler {
+// work queue.
+func Batched(owner Owner) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	add := func(obj client.Object, q queue) {
-		if key, ok := name(obj); ok {
+		if key, ok := owner(obj); ok {
 			q.AddAfter(reconcile.Request{NamespacedName: key}, BatchPeriod)
 		}
 	}
@@ -33,9 +32,9 @@ func Batched(name func(client.Object) (types.NamespacedName, bool)) handler.Even
 }
 
 // AtOnce looks at an object after every event about something of it.
-func AtOnce(name func(client.Object) (types.NamespacedName, bool)) handler.EventHandler {
+func AtOnce(owner Owner) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []reconcile.Request {
-		if key, ok := name(obj); ok {
+		if key, ok := owner(obj); ok {
 			return []reconcile.Request{{NamespacedName: key}}
 		}
 		return nil
@@ -53,4 +52,9 @@ func Creations() predicate.Predicate {
 // ComingsAndGoings passes the creation and the deletion of an object.
 func ComingsAndGoings() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
+}
+
+// UpdatesAndDeletions passes the changes and the deletion of an object.
+func UpdatesAndDeletions() predicate.Predicate {
+	return predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
 }

@@ -28,9 +28,9 @@ func FuzzReconcile(f *testing.F) {
 		pod.DeletionTimestamp, pod.OwnerReferences = nil, []metav1.OwnerReference{{UID: set.UID, Controller: new(true)}}
 		set.Namespace, pod.Namespace, wl.Namespace = servingtest.Namespace, servingtest.Namespace, servingtest.Namespace
 		for _, i := range indexes() {
-			i.by(set)
-			i.by(pod)
-			i.by(wl)
+			i.By(set)
+			i.By(pod)
+			i.By(wl)
 		}
 		c := newCluster(t)
 		r := newReconciler(c.Options, c.Client, c.Client, nil)

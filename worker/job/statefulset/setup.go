@@ -30,30 +30,13 @@ const (
 	classIndex    = "switchyard.statefulset.classes"
 )
 
-// index is one index of the manager's cache.
-type index struct {
-	of   client.Object
-	name string
-	by   client.IndexerFunc
-}
-
-func indexes() []index {
-	return []index{
-		{&corev1.Pod{}, podIndex, asKeys(podOwner)},
-		{&kueue.Workload{}, workloadIndex, asKeys(workloadOwner)},
-		{&appsv1.StatefulSet{}, classIndex, kube.TypedIndexer(func(s *appsv1.StatefulSet) []string {
+func indexes() []serving.Index {
+	return []serving.Index{
+		{Of: &corev1.Pod{}, Name: podIndex, By: serving.ByName(podOwner)},
+		{Of: &kueue.Workload{}, Name: workloadIndex, By: serving.ByName(serving.WorkloadOwner(gvk()))},
+		{Of: &appsv1.StatefulSet{}, Name: classIndex, By: kube.TypedIndexer(func(s *appsv1.StatefulSet) []string {
 			return serving.ClassKeys(s, &s.Spec.Template)
 		})},
-	}
-}
-
-// asKeys makes an index of what an object belongs to.
-func asKeys(name func(client.Object) (types.NamespacedName, bool)) client.IndexerFunc {
-	return func(obj client.Object) []string {
-		if key, ok := name(obj); ok {
-			return []string{key.Name}
-		}
-		return nil
 	}
 }
 
@@ -66,26 +49,14 @@ func podOwner(obj client.Object) (types.NamespacedName, bool) {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: ref.Name}, true
 }
 
-// workloadOwner is the set that a Workload is of.
-func workloadOwner(obj client.Object) (types.NamespacedName, bool) {
-	wl, ok := obj.(*kueue.Workload)
-	if !ok {
-		return types.NamespacedName{}, false
-	}
-	name := serving.OwnerName(gvk(), wl)
-	return types.NamespacedName{Namespace: wl.Namespace, Name: name}, name != ""
-}
-
 // start adds indexes and controller to a manager that may be running already.
 func start(mgr ctrl.Manager, o job.Options) error {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
 	r := newReconciler(o, mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(Name+"-kueue-controller"))
-	for _, i := range indexes() {
-		if err := mgr.GetFieldIndexer().IndexField(context.Background(), i.of, i.name, i.by); err != nil {
-			return fmt.Errorf("add index %s: %w", i.name, err)
-		}
+	if err := serving.AddIndexes(mgr.GetFieldIndexer(), indexes()); err != nil {
+		return err
 	}
 	options := kube.ControllerOptions()
 	options.MaxConcurrentReconciles = o.Workers(gvk().GroupKind())
@@ -93,7 +64,7 @@ func start(mgr ctrl.Manager, o job.Options) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("job_"+Name).
 		For(&appsv1.StatefulSet{}).
-		Watches(&kueue.Workload{}, serving.AtOnce(workloadOwner)).
+		Watches(&kueue.Workload{}, serving.AtOnce(serving.WorkloadOwner(gvk()))).
 		Watches(&corev1.Pod{}, serving.Batched(podOwner), builder.WithPredicates(serving.ComingsAndGoings())).
 		Watches(&kueue.WorkloadPriorityClass{}, classes, builder.WithPredicates(serving.Creations())).
 		Watches(&schedulingv1.PriorityClass{}, classes, builder.WithPredicates(serving.Creations())).

@@ -44,7 +44,7 @@ func newClusterWith(t *testing.T, configure func(*job.Options), objects ...clien
 		Types: appsv1.AddToScheme,
 		Index: func(b *fake.ClientBuilder) {
 			for _, i := range indexes() {
-				b.WithIndex(i.of, i.name, i.by)
+				b.WithIndex(i.Of, i.Name, i.By)
 			}
 		},
 		New: func(o job.Options, cached client.Client, live client.Reader, recorder events.EventRecorder) reconcile.Reconciler {
