@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -116,9 +117,11 @@ func (r *reconciler) usedGroups(pods []*corev1.Pod) map[string]bool {
 // observeWorkload reads one Workload, and what it should be if it is one of the set's and that can be said.
 func (r *reconciler) observeWorkload(ctx context.Context, s *snapshot, wl *kueue.Workload) (Workload, *kueue.Workload, error) {
 	f := Workload{
-		Own: serving.IsOwnedBy(wl, s.set), Index: -1, CacheBehind: r.writer.IsBehind(wl),
+		Own: serving.IsOwnedBy(wl, s.set) && metav1.GetControllerOfNoCopy(wl) == nil, Index: -1, CacheBehind: r.writer.IsBehind(wl),
 		Deleting: !wl.DeletionTimestamp.IsZero(), Finished: workload.IsFinished(wl),
-		Guarded: controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer),
+	}
+	if controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer) {
+		f.Guarded = f.Own || r.groups.IsOurs(wl, func(set string) string { return set + "-" + wl.Annotations[kueue.ComponentWorkloadIndexAnnotation] })
 	}
 	if !f.Own || !s.facts.Managed || s.facts.Copy {
 		return f, nil, nil

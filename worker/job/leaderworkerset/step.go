@@ -26,12 +26,12 @@ type Facts struct {
 
 // Workload is one Workload.
 type Workload struct {
-	// Own tells that it is of this very set. Index is its group, negative if it has the name of none.
+	// Own tells that it is of this very set, and nothing controls it. Index is its group, negative if it has the name of none.
 	Own   bool
 	Index int
 	// CacheBehind tells that the cache shows it as it was before our own last write.
 	CacheBehind bool
-	// Deleting and Finished are its life; Guarded tells that our finalizer is on it, Used, that pods of its group use quota.
+	// Deleting and Finished are its life; Guarded tells that our finalizer is on it because of us, Used, that pods of its group use quota.
 	Deleting, Finished, Guarded, Used bool
 	// Outdated tells that it does not say what it should by now; Refused, that it has ended without asking for what a group asks for.
 	Outdated, Refused bool

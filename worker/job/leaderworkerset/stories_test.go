@@ -489,6 +489,19 @@ func TestAWorkloadWhoseIndexWasForgedIsMadeAnew(t *testing.T) {
 	}
 }
 
+func TestAWorkloadThatIsControlledIsNeverTouched(t *testing.T) {
+	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+		Namespace: servingtest.Namespace, Name: "of-a-job", Finalizers: []string{kueue.ResourceInUseFinalizer},
+		OwnerReferences: append(controlledBy("Pod", "x"), metav1.OwnerReference{
+			APIVersion: "leaderworkerset.x-k8s.io/v1", Kind: "LeaderWorkerSet", Name: setName, UID: setUID,
+		}),
+	}}
+	c := newCluster(t, newSet(scaled(0)), wl)
+	c.WantWrites(setName)
+	c.NoError(c.Delete(context.Background(), wl))
+	c.WantWrites(setName)
+}
+
 func TestOneFailureDoesNotHoldUpTheRest(t *testing.T) {
 	other := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: servingtest.Namespace, Name: nameOf(setUID, 0)}}
 	other.OwnerReferences = controlledBy("Pod", "x")

@@ -1,60 +1,47 @@
 package serving
 
 import (
-	"context"
-	"time"
+	"fmt"
 
-	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"k8s.io/utils/ptr"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/kube"
 )
 
-// BatchPeriod is how long events about the pods of one object are gathered: they come many at a time, and one look is for all.
-const BatchPeriod = time.Second
+func note(reason, format string, wl *kueue.Workload) kube.Event {
+	return kube.Event{Reason: reason, Note: fmt.Sprintf(format, wl.Namespace+"/"+wl.Name)}
+}
 
-// Batched looks at an object some time after an event about something of it, once for all events in between. The clock is that of the
-// work queue.
-func Batched(owner Owner) handler.EventHandler {
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	add := func(obj client.Object, q queue) {
-		if key, ok := owner(obj); ok {
-			q.AddAfter(reconcile.Request{NamespacedName: key}, BatchPeriod)
-		}
+// CreationEvents tell the owner of a Workload that it was made (contract: job-kinds.md 1.6).
+func CreationEvents(wl *kueue.Workload) []kube.Event {
+	return []kube.Event{note(kueue.EventCreatedWorkload, "Created Workload: %s", wl)}
+}
+
+// DeletionEvents tell the owner of a Workload that it was deleted.
+func DeletionEvents(wl *kueue.Workload) []kube.Event {
+	return []kube.Event{note(kueue.EventDeletedWorkload, "Deleted not matching Workload: %s", wl)}
+}
+
+// UpdateEvents tell the owner of a Workload in which respects it follows its owner now. Nothing is said of the queue.
+func UpdateEvents(was, is *kueue.Workload) []kube.Event {
+	var list []kube.Event
+	if !job.SamePodSets(was.Spec.PodSets, is.Spec.PodSets) {
+		list = append(list, note(kueue.EventUpdatedWorkload, "Updated not matching Workload for suspended job: %s", is))
 	}
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(e.Object, q) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(e.ObjectNew, q) },
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(e.Object, q) },
+	if !ptr.Equal(was.Spec.PriorityClassRef, is.Spec.PriorityClassRef) {
+		list = append(list, note(kueue.EventUpdatedWorkload, "Updated workload priority class: %s", is))
 	}
-}
-
-// AtOnce looks at an object after every event about something of it.
-func AtOnce(owner Owner) handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []reconcile.Request {
-		if key, ok := owner(obj); ok {
-			return []reconcile.Request{{NamespacedName: key}}
-		}
-		return nil
-	})
-}
-
-// Creations passes the creation of an object only.
-func Creations() predicate.Predicate {
-	return predicate.Funcs{
-		UpdateFunc: func(event.UpdateEvent) bool { return false },
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	if gates := is.Annotations[kueue.AdmissionGatedByAnnotation]; gates != was.Annotations[kueue.AdmissionGatedByAnnotation] {
+		list = append(list, kube.Event{Reason: kueue.EventUpdatedWorkload, Note: fmt.Sprintf("Updated workload AdmissionGatedBy to %q", gates)})
 	}
+	return list
 }
 
-// ComingsAndGoings passes the creation and the deletion of an object.
-func ComingsAndGoings() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
-}
-
-// UpdatesAndDeletions passes the changes and the deletion of an object.
-func UpdatesAndDeletions() predicate.Predicate {
-	return predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
+// MissingClassEvents warn that a WorkloadPriorityClass does not exist.
+func MissingClassEvents(name string) []kube.Event {
+	return []kube.Event{{
+		Warning: true, Reason: kueue.EventWorkloadPriorityClassNotFound, Note: fmt.Sprintf("WorkloadPriorityClass %q not found", name),
+	}}
 }

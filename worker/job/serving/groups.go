@@ -108,19 +108,36 @@ func IsOwnedBy(wl *kueue.Workload, owner client.Object) bool {
 	return slices.ContainsFunc(wl.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() })
 }
 
-// OwnerName is the name of the object of a kind, in whatever version, that a Workload is of; empty if there is none.
-func OwnerName(gvk schema.GroupVersionKind, wl *kueue.Workload) string {
-	for _, ref := range wl.OwnerReferences {
+// ownerReference is the reference of a Workload to an object of a kind, in whatever version; nil if there is none.
+func ownerReference(gvk schema.GroupVersionKind, wl *kueue.Workload) *metav1.OwnerReference {
+	for i, ref := range wl.OwnerReferences {
 		gv, err := schema.ParseGroupVersion(ref.APIVersion)
 		if err == nil && gv.Group == gvk.Group && ref.Kind == gvk.Kind {
-			return ref.Name
+			return &wl.OwnerReferences[i]
 		}
 	}
-	return ""
+	return nil
+}
+
+// IsOurs tells of a Workload that names an owner of the kind, which may be gone, whether it was made for a group of that owner: it has the
+// name of the group, and no controller. group is the name of the group, given that of the owner.
+func (g Groups) IsOurs(wl *kueue.Workload, group func(owner string) string) bool {
+	ref := ownerReference(g.gvk, wl)
+	if ref == nil || metav1.GetControllerOfNoCopy(wl) != nil {
+		return false
+	}
+	for _, uid := range []types.UID{ref.UID, ""} { // none in a name from before names held it
+		for _, short := range []bool{false, true} {
+			if job.WorkloadName(g.gvk, group(ref.Name), uid, short) == wl.Name {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // IsForeign tells whether a Workload of the group's name is for something else: it has a controller, or its owner is another object of
 // the kind, such as an earlier one of the same name.
 func (g Groups) IsForeign(wl *kueue.Workload, owner client.Object) bool {
-	return metav1.GetControllerOfNoCopy(wl) != nil || OwnerName(g.gvk, wl) != "" && !IsOwnedBy(wl, owner)
+	return metav1.GetControllerOfNoCopy(wl) != nil || ownerReference(g.gvk, wl) != nil && !IsOwnedBy(wl, owner)
 }

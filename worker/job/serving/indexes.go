@@ -49,7 +49,10 @@ func WorkloadOwner(gvk schema.GroupVersionKind) Owner {
 		if !ok {
 			return types.NamespacedName{}, false
 		}
-		name := OwnerName(gvk, wl)
-		return types.NamespacedName{Namespace: wl.Namespace, Name: name}, name != ""
+		ref := ownerReference(gvk, wl)
+		if ref == nil {
+			return types.NamespacedName{}, false
+		}
+		return types.NamespacedName{Namespace: wl.Namespace, Name: ref.Name}, true
 	}
 }

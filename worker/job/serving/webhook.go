@@ -87,8 +87,9 @@ func (h *Webhook[T]) ignores(obj T) bool {
 // decodeOld reads the object as it is stored, if the request changes one. The status of the new one is what its writer sent.
 func decodeOld(ctx context.Context, into client.Object) (found bool, err error) {
 	req, err := admission.RequestFromContext(ctx)
-	if err != nil || req.Operation != admissionv1.Update {
-		return false, nil //nolint:nilerr // it is called with objects alone, too
+	changes := err == nil && req.Operation == admissionv1.Update // without a request it is called with an object alone
+	if !changes {
+		return false, nil
 	}
 	if err := json.Unmarshal(req.OldObject.Raw, into); err != nil {
 		return false, fmt.Errorf("decode the object before the change: %w", err)

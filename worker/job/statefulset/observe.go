@@ -95,7 +95,8 @@ func (r *reconciler) observeLeftovers(ctx context.Context, key types.NamespacedN
 		used := slices.ContainsFunc(s.pods, func(p *corev1.Pod) bool {
 			return r.opts.Gates.PrebuiltWorkloadName(p) == wl.Name && serving.Uses(p, r.opts.Gates.FastQuotaRelease)
 		})
-		if !wl.DeletionTimestamp.IsZero() && !used && controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer) {
+		guarded := !wl.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
+		if guarded && !used && r.groups.IsOurs(wl, func(set string) string { return set }) {
 			s.leftovers = append(s.leftovers, wl)
 		}
 	}

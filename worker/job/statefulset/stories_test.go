@@ -534,6 +534,28 @@ func TestAWorkloadIsLetGoWhenItsPodsAreGone(t *testing.T) {
 	}
 }
 
+func TestWorkloadsOfOthersThatNameTheSetAreNotLetGo(t *testing.T) {
+	for name, change := range map[string]func(*kueue.Workload){
+		"of another name": func(wl *kueue.Workload) { wl.Name = "mine" },
+		"with a controller": func(wl *kueue.Workload) {
+			wl.OwnerReferences[0].Kind, wl.OwnerReferences[0].Controller = "Job", new(true)
+		},
+	} {
+		wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+			Namespace: servingtest.Namespace, Name: "statefulset-db-" + hash(t, "set-uid"), DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)},
+			Finalizers: []string{kueue.ResourceInUseFinalizer},
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "example.com/v1", Kind: "Thing", Name: "x", UID: "x"}, {APIVersion: "apps/v1", Kind: "StatefulSet", Name: setName, UID: "set-uid"},
+			},
+		}}
+		change(wl)
+		c := newCluster(t, wl)
+		if writes := c.Settle(setName); len(writes) > 0 {
+			t.Errorf("%s: %q", name, writes)
+		}
+	}
+}
+
 func TestSetsThatAreMadeAgainHaveWorkloadsOfTheirOwn(t *testing.T) {
 	c := newCluster(t, newSet())
 	c.Settle(setName)

@@ -35,7 +35,7 @@ func FuzzWebhook[T client.Object](f *testing.F, w Webhook[T]) {
 		}})
 		_, _ = h.ValidateCreate(ctx, copyOf(t, obj))
 		_, _ = h.ValidateUpdate(ctx, old, copyOf(t, obj))
-		w.admit(t, ctx, obj)
+		w.admit(ctx, t, obj)
 	})
 }
 

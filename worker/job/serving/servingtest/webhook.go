@@ -63,7 +63,7 @@ func newNamespace() client.Object {
 // Create returns what becomes of a new object.
 func (w Webhook[T]) Create(t *testing.T, obj T) T {
 	t.Helper()
-	return w.admit(t, context.Background(), obj)
+	return w.admit(context.Background(), t, obj)
 }
 
 // Update returns what becomes of an object whose writer sends the second in the place of the first.
@@ -76,11 +76,11 @@ func (w Webhook[T]) Update(t *testing.T, old, obj T) T {
 	req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Operation: admissionv1.Update, OldObject: runtime.RawExtension{Raw: raw},
 	}}
-	return w.admit(t, admission.NewContextWithRequest(context.Background(), req), obj)
+	return w.admit(admission.NewContextWithRequest(context.Background(), req), t, obj)
 }
 
 // admit defaults a copy of the object, and checks that to do it twice changes nothing more.
-func (w Webhook[T]) admit(t *testing.T, ctx context.Context, obj T) T {
+func (w Webhook[T]) admit(ctx context.Context, t *testing.T, obj T) T {
 	t.Helper()
 	h := w.handlers(t)
 	once := copyOf(t, obj)
