@@ -19,7 +19,7 @@ var SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
 var AddToScheme = SchemeBuilder.AddToScheme
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &CapacityReport{}, &CapacityReportList{})
+	scheme.AddKnownTypes(GroupVersion, &CapacityReport{}, &CapacityReportList{}, &JobKind{}, &JobKindList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }
