@@ -15,7 +15,9 @@ import (
 )
 
 // samples are the declarations that objects of all sorts are read by.
-func samples() []string { return []string{"jobset.yaml"} }
+func samples() []string {
+	return []string{"jobset.yaml", "pipelinerun.yaml", "workflow.yaml", "trainingrun.yaml"}
+}
 
 // randomValue is a value of JSON. Names are those that declarations read, so that objects are like jobs now and then.
 func randomValue(c randfill.Continue, depth int) any {
