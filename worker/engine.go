@@ -18,6 +18,7 @@ import (
 	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/capacity"
+	"switchyard.dev/worker/controller/jobkind"
 	"switchyard.dev/worker/controller/queue"
 	"switchyard.dev/worker/controller/workload"
 	"switchyard.dev/worker/fence/epoch"
@@ -43,6 +44,8 @@ type engine struct {
 	epochs *epoch.Cache
 	// followedObjects are the kinds of job that the fence looks at.
 	followedObjects *guard.FollowedKinds
+	// configured are the kinds of job that JobKinds declare.
+	configured *jobkind.Kinds
 }
 
 // newEngine returns the engine of a composition, with its view and metrics. Its parts are not added yet.
@@ -131,7 +134,7 @@ func (e *engine) addWorkloads(ctx context.Context, mgr ctrl.Manager) error {
 // handlesWorkload tells whether an enabled integration looks after the owner.
 func (e *engine) handlesWorkload(owner *metav1.OwnerReference) bool {
 	group := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
-	return slices.ContainsFunc(e.Kinds, func(k job.Integration) bool { return k.GVK().GroupKind() == group })
+	return slices.ContainsFunc(e.Kinds, func(k job.Integration) bool { return k.GVK().GroupKind() == group }) || e.configured.Serves(group)
 }
 
 // addCapacity adds the publisher of the capacity report, for programs that hand out work to several clusters.

@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"switchyard.dev/apis/config/features"
+	"switchyard.dev/worker/controller/jobkind"
 	"switchyard.dev/worker/controller/workload"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
@@ -57,10 +58,30 @@ func (e *engine) integrations() ([]manager.Part, error) {
 			return kind.Setup(mgr, options)
 		}})
 	}
+	e.configured = jobkind.New(configuredKinds(s, options))
+	parts = append(parts, manager.Part{Name: "configured jobs", Add: func(_ context.Context, mgr ctrl.Manager) error { return e.configured.Setup(mgr) }})
 	return append(parts, manager.Part{Name: "external jobs", Add: func(_ context.Context, mgr ctrl.Manager) error {
 		mgr.GetWebhookServer().Register(job.ExternalWebhookPath, job.ExternalWebhook(options))
 		return nil
 	}}), nil
+}
+
+// configuredKinds are the options for kinds that JobKinds declare. The fence does not follow them: their declarations do not say how their
+// controllers show that they have acted.
+func configuredKinds(s manager.Settings, jobs job.Options) jobkind.Options {
+	jobs.Follow = nil
+	o := jobkind.Options{Jobs: jobs, External: externalFrameworks(s), Clock: jobs.Clock}
+	for _, kind := range all.Kinds() {
+		o.BuiltIn = append(o.BuiltIn, kind.GVK())
+	}
+	if s.MultiKueue != nil {
+		for _, framework := range s.MultiKueue.ExternalFrameworks {
+			if gvk, _ := schema.ParseKindArg(framework.Name); gvk != nil {
+				o.External = append(o.External, *gvk)
+			}
+		}
+	}
+	return o
 }
 
 func jobOptions(s manager.Settings, kinds []job.Integration) (job.Options, error) {
