@@ -53,6 +53,7 @@ metadata:
   namespace: team
   uid: u-1
   labels: {kueue.x-k8s.io/queue-name: main}
+  annotations: {note: mine}
 spec:
   suspend: true
   coordinator:
