@@ -52,12 +52,26 @@ func New(o Options) *Kinds { return &Kinds{options: o} }
 // Serves tells whether jobs of the kind are looked after.
 func (k *Kinds) Serves(kind schema.GroupKind) bool { return k.running.serves(kind) }
 
-// Setup adds the webhooks to the manager's server, and the controllers; those when the API server serves JobKinds.
+// Setup adds the webhooks to the manager's server, and the controllers.
 func (k *Kinds) Setup(mgr ctrl.Manager) error {
-	hooks := &registry{client: mgr.GetClient(), live: mgr.GetAPIReader(), options: k.options.Jobs, taken: k.isTaken}
+	hooks := k.newRegistry(mgr)
 	server := mgr.GetWebhookServer()
 	server.Register(DefaultPath, &webhook.Admission{Handler: hooks.handler(func(h job.Handlers) admission.Handler { return h.Default })})
 	server.Register(ValidatePath, &webhook.Admission{Handler: hooks.handler(func(h job.Handlers) admission.Handler { return h.Validate })})
+	return k.setupControllers(mgr, hooks)
+}
+
+// SetupControllers adds the controllers alone, for a program whose webhooks are not served.
+func (k *Kinds) SetupControllers(mgr ctrl.Manager) error {
+	return k.setupControllers(mgr, k.newRegistry(mgr))
+}
+
+func (k *Kinds) newRegistry(mgr ctrl.Manager) *registry {
+	return &registry{client: mgr.GetClient(), live: mgr.GetAPIReader(), options: k.options.Jobs, taken: k.isTaken}
+}
+
+// setupControllers adds the controllers once the API server serves JobKinds.
+func (k *Kinds) setupControllers(mgr ctrl.Manager, hooks *registry) error {
 	return mgr.Add(&waitingSetup{mapper: mgr.GetRESTMapper(), setup: func() error {
 		if err := setupRegistry(mgr, hooks); err != nil {
 			return err
