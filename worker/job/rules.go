@@ -29,8 +29,8 @@ func (r Rules) IsOwn(ctx context.Context, obj client.Object) (bool, error) {
 	if err != nil || !selected {
 		return false, err
 	}
-	above, err := findAncestors(ctx, r.webhook.newReader(), &r.webhook.opts, obj)
-	return err == nil && !above.tooDeep && above.top == nil, err
+	above, err := findAncestors(ctx, r.webhook.newReader(), &r.webhook.opts, obj, r.webhook.kind.GVK)
+	return err == nil && !above.tooDeep && !above.free && above.top == nil, err
 }
 
 // IsManaged tells whether an object that [Rules.IsOwn] is to wait for quota.
