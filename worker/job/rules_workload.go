@@ -16,7 +16,7 @@ func (r Rules) composer() composer[client.Object] {
 }
 
 // NewWorkload returns a Workload for the object, in its namespace and queue, with its priority and what it says about its admission.
-// It belongs to nobody yet. [MissingClass] tells of an error that a priority class does not exist.
+// It belongs to nobody yet. [MissingPriorityClass] tells of an error that a priority class does not exist.
 func (r Rules) NewWorkload(ctx context.Context, obj client.Object, name string, podSets []kueue.PodSet) (*kueue.Workload, error) {
 	c := r.composer()
 	p, err := c.resolvePriority(ctx, obj, podSets)
@@ -44,8 +44,8 @@ func (r Rules) Sync(ctx context.Context, obj client.Object, wl *kueue.Workload) 
 	return r.composer().syncPriority(ctx, obj, wl)
 }
 
-// MissingClass names the priority class, and its kind, that an error says does not exist; both are empty if it says something else.
-func MissingClass(err error) (kind, name string) {
+// MissingPriorityClass names the priority class, and its kind, that an error says does not exist; both are empty if it says something else.
+func MissingPriorityClass(err error) (kind, name string) {
 	var missing *missingClassError
 	if !errors.As(err, &missing) {
 		return "", ""

@@ -102,23 +102,25 @@ func (c *controllers) isReplaced(ctx context.Context, pod *corev1.Pod) (bool, er
 	return err == nil && stored.UID == set.UID && serving.IsOutdated(stored, pod), nil
 }
 
-// observeWaiting finds out about each pod that waits whether it is going to be deleted. A rollout replaces groups from the set's
-// partition on.
-func (r *reconciler) observeWaiting(ctx context.Context, s *snapshot) ([]podFacts, error) {
+// observePods finds out about each pod that waits whether it is going to be deleted. A rollout replaces groups from the set's partition
+// on.
+func (r *reconciler) observePods(ctx context.Context, s *snapshot) ([]podFacts, error) {
 	above := newControllers(r.client, r.writer.Live)
-	var waiting []podFacts
-	for _, pod := range s.waitingPods() {
+	facts := make([]podFacts, len(s.pods))
+	for i, pod := range s.pods {
 		f := podFacts{pod: pod}
-		var err error
-		if f.abandoned, err = above.isAbandoned(ctx, pod); err != nil {
-			return nil, err
-		}
-		if group, known := groupIndex(pod); known && group >= partition(s.set) {
-			if f.replaced, err = above.isReplaced(ctx, pod); err != nil {
+		if serving.IsWaiting(pod) {
+			var err error
+			if f.abandoned, err = above.isAbandoned(ctx, pod); err != nil {
 				return nil, err
 			}
+			if group, known := groupIndex(pod); known && group >= partition(s.set) {
+				if f.replaced, err = above.isReplaced(ctx, pod); err != nil {
+					return nil, err
+				}
+			}
 		}
-		waiting = append(waiting, f)
+		facts[i] = f
 	}
-	return waiting, nil
+	return facts, nil
 }

@@ -3,7 +3,6 @@ package leaderworkerset
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,9 +22,9 @@ import (
 type snapshot struct {
 	facts Facts
 	set   *lwsv1.LeaderWorkerSet
-	// pods are those of sets of the name; waiting is what decides about those that wait.
-	pods    []*corev1.Pod
-	waiting []podFacts
+	// pods are those of sets of the name; podFacts is what decides about them.
+	pods     []*corev1.Pod
+	podFacts []podFacts
 	// workloads are those of facts.Workloads; desired, by the same place, what they should be, nil where that is not known.
 	workloads []*kueue.Workload
 	desired   []*kueue.Workload
@@ -59,7 +58,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*sn
 	if err := r.observeWorkloads(ctx, key, s); err != nil {
 		return nil, err
 	}
-	s.waiting, err = r.observeWaiting(ctx, s)
+	s.podFacts, err = r.observePods(ctx, s)
 	return s, err
 }
 
@@ -141,14 +140,9 @@ func (r *reconciler) observeWorkload(ctx context.Context, s *snapshot, wl *kueue
 
 // lacksClass keeps an error about a missing priority class as a fact, and returns all others.
 func (s *snapshot) lacksClass(err error) error {
-	if kind, name := job.MissingClass(err); kind != "" {
+	if kind, name := job.MissingPriorityClass(err); kind != "" {
 		s.facts.Unknown, s.problem.classKind, s.problem.class = true, kind, name
 		return nil
 	}
 	return err
-}
-
-// waitingPods are the pods of the set that wait to be admitted.
-func (s *snapshot) waitingPods() []*corev1.Pod {
-	return slices.DeleteFunc(slices.Clone(s.pods), func(p *corev1.Pod) bool { return !serving.IsWaiting(p) })
 }

@@ -6,46 +6,40 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	lwsv1 "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/serving"
 )
 
-// podFacts is what decides about one pod that waits.
+// podFacts is what decides about one pod.
 type podFacts struct {
 	pod *corev1.Pod
 	// abandoned tells that the garbage collector is going to delete the pod; replaced, that a rollout is.
 	abandoned, replaced bool
 }
 
-// podChange is a pod as it is and as it should be.
-type podChange struct {
-	before, after *corev1.Pod
-}
-
-// stepPods returns what to change of the pods that wait. What is going to be deleted need not wait: that would hold up who deletes it.
-// set is nil if there is no set whose groups the pods could join.
-func stepPods(pods []podFacts, set *lwsv1.LeaderWorkerSet, gates job.Gates) []podChange {
-	var changes []podChange
+// stepPods returns what to do to pods. What is going to be deleted need not wait: that would hold up who deletes it. set is nil if there is
+// no set whose groups the pods could join.
+func stepPods(pods []podFacts, set *lwsv1.LeaderWorkerSet, gates job.Gates) []*serving.PodChange {
+	var changes []*serving.PodChange
 	for _, f := range pods {
-		if f.abandoned || f.replaced {
-			changes = append(changes, podChange{f.pod, serving.Ungate(f.pod)})
-			continue
+		var m serving.Membership // of no group
+		if group, known := groupIndex(f.pod); set != nil && known {
+			m = membership(set, group, f.pod, gates)
 		}
-		if set == nil || groupSize(set) < 1 {
-			continue
-		}
-		group, known := groupIndex(f.pod)
-		if !known {
-			continue // its label is to come
-		}
-		m := serving.Membership{
-			Group: serving.WorkloadName(gvk(), set, groupName(set, group), gates.ShortWorkloadNames), Total: groupSize(set), Role: podRole(set, f.pod),
-		}
-		if joined, changed := m.Join(f.pod, gates); changed {
-			changes = append(changes, podChange{f.pod, joined})
+		if c := m.Change(f.pod, f.abandoned || f.replaced, gates); c != nil {
+			changes = append(changes, c)
 		}
 	}
 	return changes
+}
+
+// membership is what a pod of a group of the set is told. Its template has the rest.
+func membership(set *lwsv1.LeaderWorkerSet, group int, pod *corev1.Pod, gates job.Gates) serving.Membership {
+	return serving.Membership{
+		Group: serving.WorkloadName(gvk(), set, groupName(set, group), gates.ShortWorkloadNames), Total: groupSize(set), Role: podRole(set, pod),
+		Labels: map[string]string{kueue.PriorityClassLabel: set.Labels[kueue.PriorityClassLabel]},
+	}
 }
 
 // groupIndex is the group that a pod is in, as far as it says.

@@ -73,8 +73,8 @@ func (r *reconciler) record(ctx context.Context, s *snapshot, noted []kube.Event
 	}
 }
 
-// act carries the plan out, and does for pods what has to be done. Nothing waits for anything else; what fails is tried again. It returns
-// the events of what was done.
+// act does for pods what has to be done, and carries the plan out. Nothing waits for anything else; what fails is tried again. Pods come
+// first: their own reconciler makes the priority class of a Workload that of its pods. It returns the events of what was done.
 func (r *reconciler) act(ctx context.Context, s *snapshot, plan Plan) ([]kube.Event, error) {
 	var noted []kube.Event
 	var failed *multierror.Error
@@ -84,6 +84,13 @@ func (r *reconciler) act(ctx context.Context, s *snapshot, plan Plan) ([]kube.Ev
 			return
 		}
 		noted = append(noted, events...)
+	}
+	joinable := s.set
+	if !s.facts.Managed {
+		joinable = nil
+	}
+	for _, change := range stepPods(s.podFacts, joinable, r.opts.Gates) {
+		done(r.writer.ChangePod(ctx, change))
 	}
 	for _, i := range plan.LetGo {
 		done(r.writer.LetGo(ctx, s.workloads[i]))
@@ -100,13 +107,6 @@ func (r *reconciler) act(ctx context.Context, s *snapshot, plan Plan) ([]kube.Ev
 		if err != nil || s.facts.Unknown {
 			break // so will the others be
 		}
-	}
-	var joinable = s.set
-	if !s.facts.Managed {
-		joinable = nil
-	}
-	for _, change := range stepPods(s.waiting, joinable, r.opts.Gates) {
-		done(r.writer.Patch(ctx, change.before, change.after))
 	}
 	return noted, failed.ErrorOrNil()
 }

@@ -317,11 +317,25 @@ func TestWhatFollowsTheSet(t *testing.T) {
 	}
 }
 
+func TestPodsThatRunFollowTheClassBeforeTheirWorkloadDoes(t *testing.T) {
+	low := &kueue.WorkloadPriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "low"}, Value: 1}
+	c := newCluster(t, newSet(scaled(1), func(s *lwsv1.LeaderWorkerSet) { s.Labels[kueue.PriorityClassLabel] = "low" }), highClass(), low, leaders(),
+		newPod(0, 0, running, func(p *corev1.Pod) {
+			p.Annotations[kueue.PrebuiltWorkloadNameKey], p.Labels[kueue.PriorityClassLabel] = nameOf(setUID, 0), "low"
+		}))
+	c.Settle(setName)
+	servingtest.Change(c, &lwsv1.LeaderWorkerSet{}, setName, func(s *lwsv1.LeaderWorkerSet) { s.Labels[kueue.PriorityClassLabel] = "high" })
+	c.WantWrites(setName, "patch Pod llm-0", "patch Workload "+nameOf(setUID, 0))
+	if got := servingtest.Find(c, &corev1.Pod{}, "llm-0").Labels[kueue.PriorityClassLabel]; got != "high" {
+		t.Errorf("the pod has class %q", got)
+	}
+}
+
 func TestPodsJoinTheirGroups(t *testing.T) {
 	c := newCluster(t, newSet(withLeader), leaders(), workers(0), newPod(0, 0), newPod(0, 1), newPod(1, 0, func(p *corev1.Pod) {
 		delete(p.Labels, lwsv1.GroupIndexLabelKey)
 	}))
-	c.WantWrites(setName, "create Workload "+nameOf(setUID, 0), "create Workload "+nameOf(setUID, 1), "patch Pod llm-0", "patch Pod llm-0-1")
+	c.WantWrites(setName, "patch Pod llm-0", "patch Pod llm-0-1", "create Workload "+nameOf(setUID, 0), "create Workload "+nameOf(setUID, 1))
 	for name, role := range map[string]string{"llm-0": "leader", "llm-0-1": "worker"} {
 		pod := servingtest.Find(c, &corev1.Pod{}, name)
 		want := map[string]string{

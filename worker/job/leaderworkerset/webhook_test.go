@@ -250,12 +250,11 @@ func FuzzReconcile(f *testing.F) {
 		}
 		s.facts.Workloads = []Workload{facts}
 		checkLaws(t, s.facts, Step(s.facts))
-		if s.waiting, err = r.observeWaiting(context.Background(), s); err != nil {
+		if s.podFacts, err = r.observePods(context.Background(), s); err != nil {
 			t.Fatal(err)
 		}
-		for _, change := range stepPods(s.waiting, set, c.Options.Gates) {
-			again := podFacts{pod: change.after}
-			if len(stepPods([]podFacts{again}, set, c.Options.Gates)) > 0 && !s.waiting[0].abandoned {
+		for _, change := range stepPods(s.podFacts, set, c.Options.Gates) {
+			if change.Joined != nil && len(stepPods([]podFacts{{pod: change.Joined}}, set, c.Options.Gates)) > 0 {
 				t.Error("a pod is changed once more")
 			}
 		}

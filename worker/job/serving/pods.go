@@ -25,8 +25,44 @@ type Membership struct {
 	Labels, Annotations map[string]string
 }
 
-// Join returns the pod with its membership, and whether it lacked any of it. The pod itself stays as it is.
-func (m Membership) Join(pod *corev1.Pod, gates job.Gates) (*corev1.Pod, bool) {
+// PodChange is what to do to one pod, in two writes if both: it joins while it waits, and then need not wait.
+type PodChange struct {
+	Pod *corev1.Pod
+	// Joined is the pod with its membership, nil if it lacks nothing; Ungate tells that nothing of ours is to keep it from being scheduled.
+	Joined *corev1.Pod
+	Ungate bool
+}
+
+// Change returns what to do to a pod of the group, nil if nothing. A pod that waits joins, and if it is replaced, waits no more: who stops
+// pods without quota knows it then. One that runs has joined or never will; it follows the group's priority class, by which the
+// reconciler of pods goes.
+func (m Membership) Change(pod *corev1.Pod, replaced bool, gates job.Gates) *PodChange {
+	c := PodChange{Pod: pod, Ungate: replaced && IsWaiting(pod)}
+	switch {
+	case IsWaiting(pod) && m.Total > 0:
+		c.Joined = m.join(pod, gates)
+	case Uses(pod, true) && gates.PrebuiltWorkloadName(pod) == m.Group:
+		c.Joined = m.reclassify(pod)
+	}
+	if c.Joined == nil && !c.Ungate {
+		return nil
+	}
+	return &c
+}
+
+// reclassify returns the pod with the priority class of the group, nil if it has that, or one of the two is without.
+func (m Membership) reclassify(pod *corev1.Pod) *corev1.Pod {
+	was, is := pod.Labels[kueue.PriorityClassLabel], m.Labels[kueue.PriorityClassLabel]
+	if was == "" || is == "" || was == is {
+		return nil
+	}
+	changed := pod.DeepCopy()
+	changed.Labels[kueue.PriorityClassLabel] = is
+	return changed
+}
+
+// join returns a copy of the pod with its membership, nil if it lacks nothing.
+func (m Membership) join(pod *corev1.Pod, gates job.Gates) *corev1.Pod {
 	labels := map[string]string{kueue.ManagedLabel: kueue.ManagedLabelValue}
 	annotations := map[string]string{
 		kueue.PodGroupTotalCountAnnotation: strconv.Itoa(int(m.Total)),
@@ -41,9 +77,9 @@ func (m Membership) Join(pod *corev1.Pod, gates job.Gates) (*corev1.Pod, bool) {
 	joined.Labels = withEntries(withEntries(pod.Labels, labels), m.Labels)
 	joined.Annotations = withEntries(withEntries(pod.Annotations, annotations), m.Annotations)
 	if maps.Equal(joined.Labels, pod.Labels) && maps.Equal(joined.Annotations, pod.Annotations) {
-		return pod, false
+		return nil
 	}
-	return joined.DeepCopy(), true
+	return joined.DeepCopy()
 }
 
 // withEntries is a copy of the map with entries added or replaced, but for those without a value.

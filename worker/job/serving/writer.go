@@ -39,6 +39,21 @@ func (w *Writer) Patch(ctx context.Context, before, after client.Object) error {
 	return nil
 }
 
+// ChangePod carries out what is to be done to a pod.
+func (w *Writer) ChangePod(ctx context.Context, c *PodChange) error {
+	pod := c.Pod
+	if c.Joined != nil {
+		if err := w.Patch(ctx, pod, c.Joined); err != nil {
+			return err
+		}
+		pod = c.Joined
+	}
+	if !c.Ungate {
+		return nil
+	}
+	return w.Patch(ctx, pod, Ungate(pod))
+}
+
 // ApplyAdmission writes the admission part of the Workload's status.
 func (w *Writer) ApplyAdmission(ctx context.Context, wl *kueue.Workload) error {
 	if err := kube.ApplyAdmission(ctx, w.Client, wl); err != nil {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job/serving"
 	"switchyard.dev/worker/job/serving/servingtest"
 )
 
@@ -34,13 +35,19 @@ func FuzzReconcile(f *testing.F) {
 		}
 		c := newCluster(t)
 		r := newReconciler(c.Options, c.Client, c.Client, nil)
-		s := &snapshot{set: set, wl: wl, pods: []*corev1.Pod{pod}, replaced: set}
+		s := &snapshot{set: set, wl: wl, pods: []*corev1.Pod{pod}, replacing: set}
 		s.facts.Managed, s.facts.Replicas = isMarked(set), replicas(set)
 		s.countPods(s.pods, false)
 		m := membership(set, r.workloadName(s))
-		for _, change := range stepPods(s.waitingPods(), s.replaced, m, c.Options.Gates) {
-			s.pods = []*corev1.Pod{change.after}
-			if again := stepPods(s.waitingPods(), s.replaced, m, c.Options.Gates); len(again) > 0 {
+		for _, change := range stepPods(s.pods, s.replacing, m, c.Options.Gates) {
+			pod := change.Pod
+			if change.Joined != nil {
+				pod = change.Joined
+			}
+			if change.Ungate {
+				pod = serving.Ungate(pod)
+			}
+			if again := stepPods([]*corev1.Pod{pod}, s.replacing, m, c.Options.Gates); len(again) > 0 {
 				t.Error("a pod is changed once more")
 			}
 		}

@@ -29,8 +29,8 @@ type snapshot struct {
 	leftovers []*kueue.Workload
 	// desired is the Workload to create (DoCreate), or as it should be (DoUpdate).
 	desired *kueue.Workload
-	// replaced is the set as it is stored if a rollout replaces pods that wait, else nil.
-	replaced *appsv1.StatefulSet
+	// replacing is the set as it is stored if a rollout of it replaces pods that wait, else nil.
+	replacing *appsv1.StatefulSet
 	// missing names the class that does not exist (ClassMissing).
 	missing missingClass
 }
@@ -106,7 +106,7 @@ func (r *reconciler) observeLeftovers(ctx context.Context, key types.NamespacedN
 
 // observeRollout finds out, when a rollout seems to replace pods that wait, whether it does: by then it may be another one.
 func (r *reconciler) observeRollout(ctx context.Context, s *snapshot) error {
-	if !slices.ContainsFunc(s.waitingPods(), func(p *corev1.Pod) bool { return isReplaced(s.set, p) }) {
+	if !slices.ContainsFunc(s.ownPods(), func(p *corev1.Pod) bool { return serving.IsWaiting(p) && isReplaced(s.set, p) }) {
 		return nil
 	}
 	stored := &appsv1.StatefulSet{}
@@ -115,20 +115,14 @@ func (r *reconciler) observeRollout(ctx context.Context, s *snapshot) error {
 		return fmt.Errorf("get StatefulSet %s/%s: %w", s.set.Namespace, s.set.Name, err)
 	}
 	if err == nil && stored.UID == s.set.UID {
-		s.replaced = stored
+		s.replacing = stored
 	}
 	return nil
 }
 
-// waitingPods are the pods of this very set that wait to be admitted.
-func (s *snapshot) waitingPods() []*corev1.Pod {
-	var waiting []*corev1.Pod
-	for _, pod := range s.pods {
-		if metav1.IsControlledBy(pod, s.set) && serving.IsWaiting(pod) {
-			waiting = append(waiting, pod)
-		}
-	}
-	return waiting
+// ownPods are the pods of this very set.
+func (s *snapshot) ownPods() []*corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(s.pods), func(p *corev1.Pod) bool { return !metav1.IsControlledBy(p, s.set) })
 }
 
 // group is what the set's pods ask for. Labels and annotations of the template are no part of it.
@@ -213,7 +207,7 @@ func (r *reconciler) findWorkload(ctx context.Context, s *snapshot) error {
 
 // lacksClass keeps an error about a missing priority class as a fact, and returns all others.
 func (s *snapshot) lacksClass(err error) error {
-	if kind, name := job.MissingClass(err); kind != "" {
+	if kind, name := job.MissingPriorityClass(err); kind != "" {
 		s.facts.ClassMissing, s.missing = true, missingClass{kind: kind, name: name}
 		return nil
 	}

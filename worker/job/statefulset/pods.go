@@ -30,22 +30,14 @@ func membership(set *appsv1.StatefulSet, workload string) serving.Membership {
 	}
 }
 
-// podChange is a pod as it is and as it should be.
-type podChange struct {
-	before, after *corev1.Pod
-}
-
-// stepPods returns what to change of the pods that wait. What a rollout is about to replace need not wait; replaced, the set as it is
-// stored, is nil if there is no rollout. While the set asks for no pods it has no group to join.
-func stepPods(pods []*corev1.Pod, replaced *appsv1.StatefulSet, m serving.Membership, gates job.Gates) []podChange {
-	var changes []podChange
+// stepPods returns what to do to the pods of a set. What a rollout is about to replace need not wait; replacing, the set as it is stored,
+// is nil if there is no rollout. While the set asks for no pods it has no group to join.
+func stepPods(pods []*corev1.Pod, replacing *appsv1.StatefulSet, m serving.Membership, gates job.Gates) []*serving.PodChange {
+	var changes []*serving.PodChange
 	for _, pod := range pods {
-		if replaced != nil && isReplaced(replaced, pod) {
-			changes = append(changes, podChange{pod, serving.Ungate(pod)})
-			continue
-		}
-		if joined, changed := m.Join(pod, gates); changed && m.Total > 0 {
-			changes = append(changes, podChange{pod, joined})
+		replaced := replacing != nil && isReplaced(replacing, pod)
+		if c := m.Change(pod, replaced, gates); c != nil {
+			changes = append(changes, c)
 		}
 	}
 	return changes

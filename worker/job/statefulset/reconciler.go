@@ -72,17 +72,18 @@ func (r *reconciler) record(ctx context.Context, s *snapshot, plan Plan, noted [
 	}
 }
 
-// act carries the plan out, and does for pods what has to be done; neither waits for the other. It returns the events to record.
+// act does for pods what has to be done, and carries the plan out; neither waits for the other. Pods come first: their own reconciler makes
+// the priority class of the Workload that of its pods. It returns the events to record.
 func (r *reconciler) act(ctx context.Context, s *snapshot, plan Plan) ([]kube.Event, error) {
-	noted, err := r.actOnWorkload(ctx, s, plan)
-	failed := multierror.Append(nil, err)
+	var failed *multierror.Error
 	if s.facts.Managed {
 		m := membership(s.set, r.workloadName(s))
-		for _, change := range stepPods(s.waitingPods(), s.replaced, m, r.opts.Gates) {
-			failed = multierror.Append(failed, r.writer.Patch(ctx, change.before, change.after))
+		for _, change := range stepPods(s.ownPods(), s.replacing, m, r.opts.Gates) {
+			failed = multierror.Append(failed, r.writer.ChangePod(ctx, change))
 		}
 	}
-	return noted, failed.ErrorOrNil()
+	noted, err := r.actOnWorkload(ctx, s, plan)
+	return noted, multierror.Append(failed, err).ErrorOrNil()
 }
 
 // workloadName is the name of the Workload that speaks for the set.

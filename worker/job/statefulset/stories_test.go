@@ -160,7 +160,7 @@ func TestWhichSetsGetAWorkload(t *testing.T) {
 func TestPodsJoinTheGroup(t *testing.T) {
 	c := newCluster(t, newSet(func(s *appsv1.StatefulSet) { s.Labels[kueue.PriorityClassLabel] = "high" }), highClass(), newPod(0), newPod(1, running))
 	name := "statefulset-db-" + hash(t, "set-uid")
-	c.WantWrites(setName, "create Workload "+name, "patch Pod db-0")
+	c.WantWrites(setName, "patch Pod db-0", "create Workload "+name)
 	pod := servingtest.Find(c, &corev1.Pod{}, "db-0")
 	wantLabels := map[string]string{
 		"app": setName, appsv1.ControllerRevisionHashLabelKey: "r1",
@@ -239,6 +239,21 @@ func TestALaterPriorityReachesTheWorkload(t *testing.T) {
 		t.Errorf("priority is %d by %v", *wl.Spec.Priority, wl.Spec.PriorityClassRef)
 	}
 	c.WantEvents("Normal UpdatedWorkload Updated workload priority class: team/" + c.Workload().Name)
+}
+
+func TestPodsThatRunFollowTheClassBeforeTheirWorkloadDoes(t *testing.T) {
+	low := &kueue.WorkloadPriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "low"}, Value: 1}
+	name := "statefulset-db-" + hash(t, "set-uid")
+	member := func(p *corev1.Pod) { running(p); p.Annotations[kueue.PrebuiltWorkloadNameKey] = name }
+	c := newCluster(t, newSet(func(s *appsv1.StatefulSet) { s.Labels[kueue.PriorityClassLabel] = "low" }), highClass(), low,
+		newPod(0, member, func(p *corev1.Pod) { p.Labels[kueue.PriorityClassLabel] = "low" }), newPod(1, member),
+		newPod(2, running, func(p *corev1.Pod) { p.Labels[kueue.PriorityClassLabel] = "low" }))
+	c.Settle(setName)
+	servingtest.Change(c, &appsv1.StatefulSet{}, setName, func(s *appsv1.StatefulSet) { s.Labels[kueue.PriorityClassLabel] = "high" })
+	c.WantWrites(setName, "patch Pod db-0", "patch Workload "+name)
+	if got := servingtest.Find(c, &corev1.Pod{}, "db-0").Labels[kueue.PriorityClassLabel]; got != "high" {
+		t.Errorf("the pod has class %q", got)
+	}
 }
 
 func TestAGateThatIsRemovedIsRemovedFromTheWorkload(t *testing.T) {
@@ -495,6 +510,9 @@ func TestARolloutDoesNotWaitForPodsThatItReplaces(t *testing.T) {
 				pod := servingtest.Find(cl, &corev1.Pod{}, fmt.Sprintf("db-%d", i))
 				if len(pod.Spec.SchedulingGates) == 1 && pod.Spec.SchedulingGates[0].Name == "example.com/other" {
 					free = append(free, pod.Name)
+				}
+				if pod.Labels[kueue.ManagedLabel] != "true" {
+					t.Errorf("%s has not joined the group, and nobody stops it without quota", pod.Name)
 				}
 			}
 			if diff := cmp.Diff(c.want, free); diff != "" {
