@@ -139,7 +139,9 @@ func (e *engine) handlesWorkload(owner *metav1.OwnerReference) bool {
 
 // addCapacity adds the publisher of the capacity report, for programs that hand out work to several clusters.
 func (e *engine) addCapacity(_ context.Context, mgr ctrl.Manager) error {
-	return capacity.New(mgr.GetClient(), e.view, e.clock, capacityOptions(e.Settings, e.Kinds)).Setup(mgr)
+	options := capacityOptions(e.Settings, e.Kinds)
+	options.MoreKinds = e.configured.Names
+	return capacity.New(mgr.GetClient(), e.view, e.clock, options).Setup(mgr)
 }
 
 func (e *engine) addAdmissionChecks(ctx context.Context, mgr ctrl.Manager) error {

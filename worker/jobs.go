@@ -74,13 +74,6 @@ func configuredKinds(s manager.Settings, jobs job.Options) jobkind.Options {
 	for _, kind := range all.Kinds() {
 		o.BuiltIn = append(o.BuiltIn, kind.GVK())
 	}
-	if s.MultiKueue != nil {
-		for _, framework := range s.MultiKueue.ExternalFrameworks {
-			if gvk, _ := schema.ParseKindArg(framework.Name); gvk != nil {
-				o.External = append(o.External, *gvk)
-			}
-		}
-	}
 	return o
 }
 

@@ -43,6 +43,8 @@ const (
 type Options struct {
 	// JobKinds are the kinds of job that it serves, each as Kind.version.group.
 	JobKinds []string
+	// MoreKinds, optional, returns those that come and go while the program runs.
+	MoreKinds func() []string
 	// IgnoresUncovered is set if it may leave resources out of account that no group covers.
 	IgnoresUncovered bool
 	// FairSharing is set if preemption goes by shares.
@@ -120,8 +122,18 @@ func (r *Reconciler) refreshReport(now time.Time) *switchyard.CapacityReport {
 	is.TypeMeta = metav1.TypeMeta{APIVersion: switchyard.GroupVersion.String(), Kind: "CapacityReport"}
 	is.Name = switchyard.CapacityReportName
 	is.ObservedAt = metav1.NewMicroTime(now)
-	is.Kinds, is.IgnoresUncovered = r.options.JobKinds, r.options.IgnoresUncovered
+	is.Kinds, is.IgnoresUncovered = r.options.servedKinds(), r.options.IgnoresUncovered
 	return is
+}
+
+// servedKinds are all kinds that are served now, sorted.
+func (o *Options) servedKinds() []string {
+	if o.MoreKinds == nil {
+		return o.JobKinds
+	}
+	all := slices.Concat(o.JobKinds, o.MoreKinds())
+	slices.Sort(all)
+	return all
 }
 
 // needsWrite reports whether there is anything to write: other figures, the same figures of other reservations, or figures

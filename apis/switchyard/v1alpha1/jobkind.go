@@ -130,6 +130,10 @@ type JobKindSpec struct {
 	PriorityClass Expression `json:"priorityClass,omitempty"`
 	// progress says what is read from a job's status.
 	Progress JobKindProgress `json:"progress"`
+	// podLabels returns labels that all pods of the job carry, a map of texts. It is for kinds whose status does not count all of them, such
+	// as those that are being terminated: the quota of a stopped job is kept until pods with these labels, and made for it, have ended.
+	// +optional
+	PodLabels Expression `json:"podLabels,omitempty"`
 	// dispatch is for kinds whose jobs can run on other clusters.
 	// +optional
 	Dispatch *JobKindDispatch `json:"dispatch,omitempty"`

@@ -187,6 +187,9 @@ func TestAKindIsServedFromItsDeclarationUntilThatIsDeleted(t *testing.T) {
 	if !c.reconciler.running.serves(schema.GroupKind{Group: "ml.example.com", Kind: "TrainingRun"}) {
 		t.Error("it is not served")
 	}
+	if diff := cmp.Diff([]string{"TrainingRun.v1.ml.example.com"}, c.reconciler.running.names()); diff != "" {
+		t.Error(diff)
+	}
 	if err := c.api.Delete(t.Context(), declare("runs", "TrainingRun", 0)); err != nil {
 		t.Fatal(err)
 	}

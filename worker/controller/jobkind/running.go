@@ -89,6 +89,18 @@ func (k *runningKinds) serves(kind schema.GroupKind) bool {
 	return false
 }
 
+// names are the kinds that are served, each as Kind.version.group.
+func (k *runningKinds) names() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	names := make([]string, 0, len(k.kinds))
+	for _, kind := range k.kinds {
+		names = append(names, kind.gvk.Kind+"."+kind.gvk.Version+"."+kind.gvk.Group)
+	}
+	slices.Sort(names)
+	return names
+}
+
 // resources are the resources of the kinds that are served, sorted.
 func (k *runningKinds) resources() []schema.GroupVersionResource {
 	k.mu.Lock()

@@ -52,6 +52,9 @@ func New(o Options) *Kinds { return &Kinds{options: o} }
 // Serves tells whether jobs of the kind are looked after.
 func (k *Kinds) Serves(kind schema.GroupKind) bool { return k.running.serves(kind) }
 
+// Names are the kinds that are served, each as Kind.version.group.
+func (k *Kinds) Names() []string { return k.running.names() }
+
 // Setup adds the webhooks to the manager's server, and the controllers.
 func (k *Kinds) Setup(mgr ctrl.Manager) error {
 	hooks := k.newRegistry(mgr)

@@ -20,6 +20,7 @@ type Program struct {
 	podSets       podSets
 	suspend       suspend
 	priorityClass *expression
+	podLabels     *expression
 	progress      progress
 	dispatch      *dispatch
 }
@@ -38,6 +39,7 @@ func Compile(spec *switchyard.JobKindSpec) (*Program, field.ErrorList) {
 	p.podSets, errs = sets, append(errs, problems...)
 	p.suspend = c.suspend(root, spec)
 	p.priorityClass = c.expression(root.Child("priorityClass"), spec.PriorityClass, cel.StringType)
+	p.podLabels = c.expression(root.Child("podLabels"), spec.PodLabels, cel.MapType(cel.StringType, cel.DynType))
 	p.progress = c.progress(root.Child("progress"), &spec.Progress)
 	p.dispatch = c.dispatch(root.Child("dispatch"), spec.Dispatch)
 	if len(errs) > 0 {

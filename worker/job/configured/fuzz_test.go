@@ -102,6 +102,9 @@ func exercise(t *testing.T, kind job.Kind[*unstructured.Unstructured], j, other 
 		}
 	}
 	kind.Priority(j)
+	if kind.PodLabels != nil && len(kind.PodLabels(j)) == 0 {
+		t.Fatal("the pods of everybody are the job's")
+	}
 	kind.Webhook.TemplatePath(j, 3)
 	if kind.Stop != nil {
 		kind.Stop(j, sets)

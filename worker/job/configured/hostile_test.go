@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -205,5 +206,27 @@ func TestAnAdmissionThatAKindHasNoPlaceForIsRefused(t *testing.T) {
 	elsewhere.Restore(j, []kueue.PodSet{{Name: "main", Template: corev1.PodTemplateSpec{}}})
 	if diff := cmp.Diff(read(t, run), j); diff != "" {
 		t.Errorf("restored, it differs:\n%s", diff)
+	}
+}
+
+func TestPodsOfAJobAreFoundByItsLabelsAndByNothingElse(t *testing.T) {
+	for text, want := range map[switchyard.Expression]string{
+		`{"run": object.metadata.name}`:       "a",
+		`{"run": object.metadata.nickname}`:   "",
+		`{"run": 1}`:                          "",
+		`object.?metadata.labels.orValue({})`: "",
+	} {
+		kind := compile(t, func(s *switchyard.JobKindSpec) { s.PodLabels = text })
+		labels := kind.PodLabels(read(t, run))
+		if want != "" && labels["run"] != want {
+			t.Errorf("%s finds pods by %v", text, labels)
+		}
+		valid := len(labels) > 0
+		for _, value := range labels {
+			valid = valid && len(validation.IsValidLabelValue(value)) == 0
+		}
+		if valid != (want != "") {
+			t.Errorf("%s finds pods by %v", text, labels)
+		}
 	}
 }

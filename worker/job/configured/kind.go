@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -44,6 +45,9 @@ func (p *Program) Kind() job.Kind[*object] {
 		Stop:        p.stopFunc(),
 		Priority:    p.readPriorityClass,
 		Webhook:     job.Webhook[*object]{TemplatePath: p.templatePath},
+	}
+	if p.podLabels != nil {
+		kind.PodLabels = func(j *object) map[string]string { return p.readPodLabels(fields(j)) }
 	}
 	return p.withDispatch(kind)
 }
@@ -119,6 +123,29 @@ func (p *Program) readPriorityClass(j *object) string {
 	}
 	return name
 }
+
+// readPodLabels is Kind.PodLabels. An expression that fails, or returns no labels, finds no pods, by a label that none can have: without any it
+// would find those of everybody.
+func (p *Program) readPodLabels(job map[string]any) map[string]string {
+	none := map[string]string{noLabel: noLabel}
+	value, err := p.podLabels.evaluate(job)
+	entries, ok := value.(map[string]any)
+	if err != nil || !ok || len(entries) == 0 {
+		return none
+	}
+	labels := make(map[string]string, len(entries))
+	for key, value := range entries {
+		text, ok := value.(string)
+		if !ok || len(validation.IsQualifiedName(key)) > 0 {
+			return none
+		}
+		labels[key] = text
+	}
+	return labels
+}
+
+// noLabel is neither a key nor a value of a label.
+const noLabel = "/"
 
 // templatePath is where the i-th pod template's metadata is, for what is wrong with it.
 func (p *Program) templatePath(j *object, i int) *field.Path {
