@@ -178,11 +178,15 @@ func (x *objectIndex) localQueueActivity(lq *kueue.LocalQueue) Activity {
 // FailedChecksMessage is what a workload is told whose checks have not been reset yet (contract: messages.md 1.2).
 const FailedChecksMessage = "The workload has failed admission checks"
 
-// requeueBlock covers what the workload itself still waits for: a trigger that requeues it, or the reset of its checks.
+// requeueBlock covers what the workload itself still waits for: a trigger that requeues it, pods of its group, or the reset of its
+// checks.
 func requeueBlock(wl *kueue.Workload) *admission.Block {
 	requeued := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadRequeued)
 	if requeued != nil && requeued.Status == metav1.ConditionFalse {
 		return &admission.Block{Reason: admission.PendingEvaluation, Message: requeued.Message, LetsOthersPass: true}
+	}
+	if pods := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadWaitingForReplacementPods); pods != nil && pods.Status == metav1.ConditionTrue {
+		return &admission.Block{Reason: admission.PendingEvaluation, Message: pods.Message, LetsOthersPass: true}
 	}
 	for i := range wl.Status.AdmissionChecks {
 		switch c := &wl.Status.AdmissionChecks[i]; c.State {

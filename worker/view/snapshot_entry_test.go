@@ -81,6 +81,12 @@ func TestTheStatusDecidesTheSnapshotEntry(t *testing.T) {
 		"requeued": {func(wl *kueue.Workload) {
 			setCondition(&wl.Status.Conditions, kueue.WorkloadRequeued, true, "Preempted", baseTime)
 		}, "waiting for cq"},
+		"missing pods of its group": {func(wl *kueue.Workload) {
+			setCondition(&wl.Status.Conditions, kueue.WorkloadWaitingForReplacementPods, true, "PodsFailed", baseTime)
+		}, "blocked: PendingEvaluation"},
+		"with new pods in its group": {func(wl *kueue.Workload) {
+			setCondition(&wl.Status.Conditions, kueue.WorkloadWaitingForReplacementPods, false, "PodsReady", baseTime)
+		}, "waiting for cq"},
 		"with a check in Retry": {func(wl *kueue.Workload) {
 			wl.Status.AdmissionChecks = []kueue.AdmissionCheckState{{Name: "c", State: kueue.CheckStateRetry}}
 		}, "blocked: PendingEvaluation"},

@@ -138,6 +138,11 @@ func Resume(wl *kueue.Workload, now time.Time) bool {
 	return updateState(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Resume(s, now) })
 }
 
+// ReleaseForGood is ReleaseQuota for the Workload of a single pod that was stopped.
+func ReleaseForGood(wl *kueue.Workload, now time.Time) bool {
+	return updateState(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.ReleaseForGood(s, now) })
+}
+
 // Finish records for good how the job ended. It reports whether that changed anything: the first outcome stays.
 func Finish(wl *kueue.Workload, reason kueue.Reason, message string, now time.Time) bool {
 	return updateState(wl, func(s lifecycle.State) lifecycle.State {

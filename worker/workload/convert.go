@@ -23,6 +23,7 @@ func State(wl *kueue.Workload) lifecycle.State {
 		Name:          wl.Namespace + "/" + wl.Name,
 		UID:           string(wl.UID),
 		Priority:      ptr.Deref(wl.Spec.Priority, 0),
+		SinglePod:     IsSinglePod(wl),
 		MaxExecution:  ptr.Deref(wl.Spec.MaximumExecutionTimeSeconds, 0),
 		Reservation:   convertReservation(st.Admission),
 		Nominated:     st.NominatedClusterNames,

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
@@ -39,7 +38,7 @@ func Preempt(victim *kueue.Workload, p Preemption, now time.Time) []kube.Event {
 	}
 	message := p.message()
 	eviction := lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption, Message: message, PreemptionReason: p.Reason}
-	owned := metav1.GetControllerOfNoCopy(victim) != nil || !IsRemoteCopy(victim)
+	owned := HasOwner(victim) || !IsRemoteCopy(victim)
 	changed := updateState(victim, func(s lifecycle.State) lifecycle.State {
 		s = lifecycle.Evict(s, eviction, now)
 		if owned {

@@ -78,11 +78,16 @@ func StatusClassOf(wl *kueue.Workload) StatusClass {
 }
 
 // MayQueue tells whether nothing in the Workload itself keeps it from being considered for quota: it is active, not
-// finished, holds no quota, is neither gated nor on hold and does not wait for a trigger after an eviction. The backoff of
-// status.requeueState is a time and not part of this (contract: kueue-api.md 4.10, last line).
+// finished, holds no quota, is neither gated nor on hold and waits neither for a trigger after an eviction nor for pods of its group. The
+// backoff of status.requeueState is a time and not part of this (contract: kueue-api.md 4.10, last line).
 func MayQueue(wl *kueue.Workload) bool {
 	return wl.DeletionTimestamp.IsZero() && IsActive(wl) && !IsFinished(wl) && !HasQuota(wl) && !IsOnHold(wl) && len(AdmissionGates(wl)) == 0 &&
-		!meta.IsStatusConditionFalse(wl.Status.Conditions, kueue.WorkloadRequeued)
+		!meta.IsStatusConditionFalse(wl.Status.Conditions, kueue.WorkloadRequeued) && !WaitsForPods(wl)
+}
+
+// WaitsForPods tells whether pods of the group have to be replaced before the Workload is queued again (contract: job-kinds.md 10.5).
+func WaitsForPods(wl *kueue.Workload) bool {
+	return isTrue(wl, kueue.WorkloadWaitingForReplacementPods)
 }
 
 // AdmissionGates returns the names in the annotation admission-gated-by, sorted, each once; none when it is absent or empty.

@@ -18,6 +18,16 @@ func Release(s State, now time.Time) State {
 	return s.finishEviction(now)
 }
 
+// ReleaseForGood is Release for a workload whose only pod was stopped, and so will not run again: it queues no more on its own account
+// (contract: job-kinds.md 10.4, requeue).
+func ReleaseForGood(s State, now time.Time) State {
+	next := Release(s, now)
+	if evicted, _ := next.Condition(Evicted); !next.Equal(s) && isRequeuedAtOnce(evicted.Reason) {
+		next = next.withCondition(Requeued, False, evicted.Reason, evicted.Message, now)
+	}
+	return next
+}
+
 // withdrawReservation takes the reservation of a workload that is not admitted. No trigger keeps it from queueing again.
 func (s State) withdrawReservation(now time.Time) State {
 	s.Reservation = nil
@@ -37,11 +47,16 @@ func (s State) finishEviction(now time.Time) State {
 	if evicted.Reason == deactivatedDueTo+DeactivateForExecutionTime {
 		s.PastExecution = nil // whoever reactivates the workload grants it the whole time again
 	}
-	if evicted.Reason == EvictedByPreemption || evicted.Reason == EvictedByNodeFailures {
+	if isRequeuedAtOnce(evicted.Reason) {
 		return s.withCondition(Requeued, True, evicted.Reason, evicted.Message, now)
 	}
 	s = s.withCondition(Requeued, False, evicted.Reason, evicted.Message, now)
 	return requeueIfTriggered(s, Observation{Now: now})
+}
+
+// isRequeuedAtOnce tells whether nothing has to happen after an eviction for this reason before the workload queues again.
+func isRequeuedAtOnce(evicted admission.Reason) bool {
+	return evicted == EvictedByPreemption || evicted == EvictedByNodeFailures
 }
 
 // hasAnythingToRelease tells whether there is anything that a release would take away.

@@ -60,6 +60,8 @@ func (s State) isBackoffTrigger() bool {
 		return false
 	case evicted.Reason == EvictedByClusterQueueStopped, evicted.Reason == EvictedByLocalQueueStopped:
 		return false
+	case s.SinglePod && isRequeuedAtOnce(evicted.Reason): // its pod was stopped, see ReleaseForGood
+		return false
 	default:
 		return true
 	}

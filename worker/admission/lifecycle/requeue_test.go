@@ -125,3 +125,29 @@ func TestPodsReadyTimeoutsAreCountedByCause(t *testing.T) {
 		}
 	}
 }
+
+// A single pod that was stopped never runs again, so its workload never asks for quota again; one that still waits may.
+func TestTheWorkloadOfAStoppedPodDoesNotQueueAgain(t *testing.T) {
+	alone := reservedState(0).withChange(func(s *State) { s.SinglePod = true })
+	for _, reason := range []admission.Reason{EvictedByPreemption, EvictedByNodeFailures} {
+		evicted := Evict(alone, Eviction{Reason: reason, Message: "made room"}, at(10))
+		stopped := ReleaseForGood(evicted, at(20))
+		c, _ := stopped.Condition(Requeued)
+		if c.Status != False || c.Reason != reason || c.Message != "made room" || stopped.Reservation != nil {
+			t.Errorf("stopped: Requeued is %s %s %q", c.Status, c.Reason, c.Message)
+		}
+		if c, _ := Step(stopped, openObservation(1000)).Next.Condition(Requeued); c.Status != False {
+			t.Errorf("much later: Requeued is %s %s", c.Status, c.Reason)
+		}
+		if c, _ := Release(evicted, at(20)).Condition(Requeued); c.Status != True || c.Reason != reason {
+			t.Errorf("still gated: Requeued is %s %s", c.Status, c.Reason)
+		}
+		if again := ReleaseForGood(stopped, at(30)); !again.Equal(stopped) {
+			t.Error("a second release changes something")
+		}
+	}
+	late := ReleaseForGood(Evict(alone, Eviction{Reason: EvictedByPodsReadyTimeout, RequeueAt: at(90)}, at(10)), at(20))
+	if c, _ := late.Condition(Requeued); c.Status != False || c.Reason != EvictedByPodsReadyTimeout {
+		t.Errorf("late pods: Requeued is %s %s", c.Status, c.Reason)
+	}
+}

@@ -109,6 +109,8 @@ type State struct {
 	UID string
 	// Priority is spec.priority.
 	Priority int32
+	// SinglePod tells that the workload stands for one pod, which is in no group. A pod that was stopped never runs again.
+	SinglePod bool
 	// MaxExecution is how long the workload may be admitted, over all its admissions, in whole seconds; 0 for no limit.
 	MaxExecution int32
 	// Conditions in the stored order, also those that the lifecycle does not know.
@@ -153,7 +155,7 @@ func (s State) IsTrue(t ConditionType) bool {
 // Equal tells whether two states are the same, order included.
 func (s State) Equal(t State) bool {
 	return s.Active == t.Active && s.Generation == t.Generation && s.UID == t.UID && s.Name == t.Name &&
-		s.Priority == t.Priority && s.MaxExecution == t.MaxExecution &&
+		s.Priority == t.Priority && s.SinglePod == t.SinglePod && s.MaxExecution == t.MaxExecution &&
 		slices.EqualFunc(s.Conditions, t.Conditions, Condition.equal) &&
 		slices.EqualFunc(s.Checks, t.Checks, Check.equal) &&
 		s.Reservation.equal(t.Reservation) &&

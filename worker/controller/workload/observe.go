@@ -20,7 +20,7 @@ import (
 func (r *Reconciler) observe(ctx context.Context, wl *kueue.Workload) (lifecycle.Observation, error) {
 	o := lifecycle.Observation{
 		Now: r.Clock.Now(), AdmissionGates: workload.AdmissionGates(wl), AdmissionGateAnnotation: wl.Annotations[kueue.AdmissionGatedByAnnotation],
-		Owned: metav1.GetControllerOfNoCopy(wl) != nil, Deleting: !wl.DeletionTimestamp.IsZero(), Policy: r.Policy,
+		Owned: workload.HasOwner(wl), Deleting: !wl.DeletionTimestamp.IsZero(), Policy: r.Policy,
 	}
 	if workload.IsRemoteCopy(wl) { // its hub has to see how it ended, and deletes it then
 		o.Policy.FinishedRetention, o.Policy.DeactivatedRetention, o.Policy.FinishOrphans = nil, nil, false
