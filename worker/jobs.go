@@ -112,6 +112,7 @@ func jobGates(gates features.Set) job.Gates {
 		ShortWorkloadNames:            gates.Enabled(features.ShortWorkloadNames),
 		FinishOrphanedWorkloads:       gates.Enabled(features.FinishOrphanedWorkloads),
 		FastQuotaRelease:              gates.Enabled(features.FastQuotaReleaseInPodIntegration),
+		ValidateGroupOwner:            gates.Enabled(features.PodIntegrationValidateGroupOwner),
 		ElasticJobs:                   gates.Enabled(features.ElasticJobsViaWorkloadSlices),
 		Topology:                      gates.Enabled(features.TopologyAwareScheduling),
 		MultiLayerTopology:            gates.Enabled(features.TASMultiLayerTopology),

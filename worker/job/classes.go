@@ -96,12 +96,17 @@ func creationPredicate() predicate.Predicate {
 
 // requestsForClass returns the jobs that wait for a class.
 func (w *watches[T]) requestsForClass(_ context.Context, object client.Object) []reconcile.Request {
+	return requestsForClass(w.waitingForClass, object)
+}
+
+// requestsForClass returns those of the jobs that wait for a class.
+func requestsForClass(waiting *jobsByClass, object client.Object) []reconcile.Request {
 	c := class{kind: kueue.WorkloadPriorityClassKind, name: object.GetName()}
 	if _, pod := object.(*schedulingv1.PriorityClass); pod {
 		c.kind = kueue.PodPriorityClassKind
 	}
 	var requests []reconcile.Request
-	for _, job := range w.waitingForClass.listJobs(c) {
+	for _, job := range waiting.listJobs(c) {
 		requests = append(requests, reconcile.Request{NamespacedName: job})
 	}
 	return requests

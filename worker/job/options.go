@@ -25,6 +25,9 @@ type Options struct {
 	AnnotationKeysToCopy []string
 	// WaitForPodsReady makes the reconciler report the PodsReady condition.
 	WaitForPodsReady bool
+	// PodsOfOthersOnly tells that pods are served for integrations that have pods wait in place of what made them, and not because the
+	// configuration names pods (contract: job-kinds.md 1.11, implied).
+	PodsOfOthersOnly bool
 	// KeepDeactivated is how long a job is kept whose Workload the system has deactivated; nil for ever (contract:
 	// objectRetentionPolicies.workloads.afterDeactivatedByKueue).
 	KeepDeactivated *time.Duration
@@ -67,6 +70,7 @@ type Gates struct {
 	ShortWorkloadNames            bool
 	FinishOrphanedWorkloads       bool
 	FastQuotaRelease              bool
+	ValidateGroupOwner            bool
 	ElasticJobs                   bool
 	Topology                      bool
 	MultiLayerTopology            bool
@@ -79,7 +83,7 @@ func DefaultGates() Gates {
 	return Gates{
 		PartialAdmission: true, ReclaimablePods: true, AdmissionGatedBy: true, AssignQueueLabelsForPods: true,
 		WorkloadIdentifierAnnotations: true, WorkloadPriorityClassDefault: true,
-		FinishOrphanedWorkloads: true, ElasticJobs: true, Topology: true, MultiLayerTopology: true,
+		FinishOrphanedWorkloads: true, ValidateGroupOwner: true, ElasticJobs: true, Topology: true, MultiLayerTopology: true,
 		ValidateRayAndSparkUpdates: true, ImmutableGroupSize: true,
 	}
 }

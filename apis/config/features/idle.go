@@ -23,7 +23,6 @@ var idle = map[Name]string{
 	KueueDRAIntegrationPartitionableDevices:         noDevices,
 	KueueDRARejectWorkloadsWhenDRADisabled:          noDevices,
 	ManagedJobsNamespaceSelectorAlwaysRespected:     alwaysSo,
-	PodIntegrationValidateGroupOwner:                noSuchJobs,
 	RecomputeAssignmentUponPreemptionTargetsOverlap: "victims are always chosen with those of others in view",
 	RemoveFinalizersWithStrictPatch:                 alwaysSo,
 	SchedulerLibraryIntegration:                     cachesOnly,

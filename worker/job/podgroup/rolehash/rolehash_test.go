@@ -81,10 +81,12 @@ func TestWhatCountsMakesAnotherRole(t *testing.T) {
 	base := corev1.PodSpec{Containers: []corev1.Container{{Name: "a"}}}
 	seen := map[string]string{}
 	for name, change := range map[string]func(*corev1.PodSpec){
-		"nothing":               func(*corev1.PodSpec) {},
-		"a second container":    func(s *corev1.PodSpec) { s.Containers = append(s.Containers, corev1.Container{}) },
-		"an init container":     func(s *corev1.PodSpec) { s.InitContainers = []corev1.Container{{}} },
-		"a port":                func(s *corev1.PodSpec) { s.Containers = []corev1.Container{{Ports: []corev1.ContainerPort{{ContainerPort: 1}}}} },
+		"nothing":            func(*corev1.PodSpec) {},
+		"a second container": func(s *corev1.PodSpec) { s.Containers = append(s.Containers, corev1.Container{}) },
+		"an init container":  func(s *corev1.PodSpec) { s.InitContainers = []corev1.Container{{}} },
+		"a port": func(s *corev1.PodSpec) {
+			s.Containers = []corev1.Container{{Ports: []corev1.ContainerPort{{ContainerPort: 1}}}}
+		},
 		"a node selector":       func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{"a": "b"} },
 		"an affinity":           func(s *corev1.PodSpec) { s.Affinity = &corev1.Affinity{} },
 		"a toleration":          func(s *corev1.PodSpec) { s.Tolerations = []corev1.Toleration{{}} },
