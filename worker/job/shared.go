@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
 )
 
 // What is here serves integrations that have a reconciler of their own, because their objects are no [Kind]: pods and groups of pods.
@@ -174,3 +175,17 @@ func NewErrors(now, before field.ErrorList) field.ErrorList { return newErrors(n
 
 // PrebuiltPath is where the object names its prebuilt Workload.
 func PrebuiltPath(obj client.Object) *field.Path { return prebuiltPath(obj) }
+
+// RetireAt is when objects are to be deleted whose Workload the system has deactivated; zero for never.
+func RetireAt(o *Options, wl *kueue.Workload) time.Time {
+	return (&reconciler[client.Object]{opts: *o}).retireAt(wl)
+}
+
+// AdmissionCheckEvents tells what the checks say, all at once, that a job waits for; none if that was said before.
+func AdmissionCheckEvents(was, is *kueue.Workload) []kube.Event { return checkMessageEvents(was, is) }
+
+// OutOfSyncMessage is what a prebuilt Workload is told that does not ask for what its job asks for.
+const OutOfSyncMessage = messageOutOfSync
+
+// ConflictDelay is how long to let the cache catch up after a conflict with another writer.
+const ConflictDelay = conflictDelay

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -75,7 +76,8 @@ func (f *Facts) parts(members []int) []Part {
 			parts = append(parts, Part{Role{Name: m.Role}, i})
 		}
 		parts[k].Count++
-		if compareAge(m, &f.Members[parts[k].Member]) < 0 {
+		// Only of a pod that waits the whole spec is known.
+		if one := &f.Members[parts[k].Member]; cmp.Or(yes(one.Gated)-yes(m.Gated), compareAge(m, one)) < 0 {
 			parts[k].Member = i
 		}
 	}
@@ -107,4 +109,18 @@ func Differs(f *Facts, parts []Part) bool {
 	}
 	same := func(p Part, r Role) bool { return p.Role == r }
 	return !slices.EqualFunc(parts, f.Roles, same)
+}
+
+// Present lists the members that fill a place in their role, by their place in the list.
+func Present(f *Facts) []int { return f.where(f.isPresent) }
+
+// CountRoles counts those members by role.
+func CountRoles(f *Facts) map[string]int {
+	counts := map[string]int{}
+	for i := range f.Members {
+		if m := &f.Members[i]; f.isPresent(m) {
+			counts[m.Role]++
+		}
+	}
+	return counts
 }

@@ -43,10 +43,10 @@ type Change struct {
 	Member int
 	// Ungate merges what was admitted into the pod and lets it be scheduled.
 	Ungate bool
-	// Tell tells the pod by a condition why it is going to be deleted.
-	Tell bool
 	// Finalize removes our finalizer.
 	Finalize bool
+	// Tell tells the pod by a condition why it is going to be deleted.
+	Tell bool
 	// Delete deletes the pod.
 	Delete bool
 	// Excess tells that the pod is one too many.

@@ -42,7 +42,7 @@ func (f *Facts) stepWithoutPods() Plan {
 	switch {
 	case f.Link == LinkNone || !f.HasPodOwners:
 		return Plan{Reason: Over}
-	case f.Single && (f.Finalizer || !f.Finished && !f.Deleting):
+	case f.Single && (f.Finalizer || !f.Finished && !f.Deleting && (f.Reserved || !f.Evicted)):
 		return Plan{Do: DoForget, Reason: PodsGone}
 	case f.Finalizer:
 		return Plan{Do: DoRemoveFinalizer, Reason: PodsGone}

@@ -195,6 +195,7 @@ func TestASinglePodFromGateToEnd(t *testing.T) {
 		{"deleted, and no node answers", "a1 ready overdue", []state{admitted}, "RemoveFinalizer PodsGone: a1 finalize"},
 		{"another one's finalizer keeps it, not us", "a1 gated deleting free", []state{unguarded}, "Nothing PodsGone"},
 		{"gone", "", nil, "Forget PodsGone"},
+		{"gone after its eviction", "", []state{released, unguarded}, "Nothing Over"},
 		{"gone, as is its Workload", "", []state{without}, "Nothing Over"},
 		{"gone after its end", "", []state{finished, unguarded}, "Nothing Over"},
 		{"a Workload that is being deleted takes it along", "a1 ready", []state{admitted, deleted}, "Nothing WorkloadDeleted: a1 tell+finalize+delete"},
