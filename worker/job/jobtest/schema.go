@@ -18,7 +18,7 @@ import (
 
 // Converters let the fake API server merge applied Workloads as the real one does, by the schema of their CRD: list entries
 // have keys and owners.
-func Converters(t *testing.T) []managedfields.TypeConverter {
+func Converters(t testing.TB) []managedfields.TypeConverter {
 	t.Helper()
 	workloads, err := workloadConverter()
 	if err != nil {

@@ -2,9 +2,7 @@ package podgroup_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -13,28 +11,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 	testclock "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/yaml"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/job/jobtest"
 	"switchyard.dev/worker/job/podgroup"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/workload"
@@ -77,51 +71,11 @@ func newClusterWith(t testing.TB, configure func(*job.Options), objects ...clien
 	o := job.Options{WaitForPodsReady: true, Gates: job.DefaultGates(), Clock: c.clock}
 	configure(&o)
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, newFlavor())
-	inner := podgroup.WithIndexes(fake.NewClientBuilder().WithScheme(s), o.Gates).WithTypeConverters(converters(t, s)...).
+	inner := podgroup.WithIndexes(fake.NewClientBuilder().WithScheme(s), o.Gates).WithTypeConverters(jobtest.Converters(t)...).
 		WithStatusSubresource(&kueue.Workload{}, &corev1.Pod{}).WithObjects(objects...).Build()
 	c.Client = inner
 	c.reconciler, _, _ = podgroup.NewReconciler(o, c.countWrites(inner), stripped(inner), inner, c.recorder)
 	return c
-}
-
-var workloadConverter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
-	data, err := os.ReadFile("../../../config/crd/bases/kueue.x-k8s.io_workloads.yaml")
-	if err != nil {
-		return nil, err
-	}
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(data, &crd); err != nil {
-		return nil, err
-	}
-	models := map[string]*spec.Schema{}
-	for _, version := range crd.Spec.Versions {
-		if version.Name != kueue.GroupVersion.Version {
-			continue
-		}
-		data, err := json.Marshal(version.Schema.OpenAPIV3Schema)
-		if err != nil {
-			return nil, err
-		}
-		model := &spec.Schema{}
-		if err := json.Unmarshal(data, model); err != nil {
-			return nil, err
-		}
-		model.AddExtension("x-kubernetes-group-version-kind", []any{
-			map[string]any{"group": kueue.GroupName, "version": version.Name, "kind": "Workload"},
-		})
-		models["workload"] = model
-	}
-	return managedfields.NewTypeConverter(models, true)
-})
-
-// converters let the API server in memory merge what is applied by the schemas, as the real one does.
-func converters(t testing.TB, s *runtime.Scheme) []managedfields.TypeConverter {
-	t.Helper()
-	workloads, err := workloadConverter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []managedfields.TypeConverter{workloads, applyconfigurations.NewTypeConverter(s), managedfields.NewDeducedTypeConverter()}
 }
 
 // stripped is what the reconciler's cache shows of pods.
