@@ -138,27 +138,27 @@ func (w *ClassWaiters) Watch(b *builder.Builder) *builder.Builder {
 	return b
 }
 
-// Handlers are the rules of webhooks that hold for objects of every kind.
-type Handlers[T client.Object] struct{ webhook[T] }
+// WebhookRules are the rules of webhooks that hold for objects of every kind.
+type WebhookRules[T client.Object] struct{ webhook[T] }
 
-// NewHandlers returns the handlers for objects of a kind, of which they need GVK, Suspended and Validate.
-func NewHandlers[T client.Object](kind Kind[T], o Options, reader, live client.Reader) *Handlers[T] {
-	return &Handlers[T]{webhook[T]{kind: kind, opts: o, reader: reader, live: live, enabled: true}}
+// NewWebhookRules returns the handlers for objects of a kind, of which they need GVK, Suspended and Validate.
+func NewWebhookRules[T client.Object](kind Kind[T], o Options, reader, live client.Reader) *WebhookRules[T] {
+	return &WebhookRules[T]{webhook[T]{kind: kind, opts: o, reader: reader, live: live, enabled: true}}
 }
 
 // IsNamespaceManaged tells whether the namespace is one whose jobs are managed.
-func (h *Handlers[T]) IsNamespaceManaged(ctx context.Context, namespace string) (bool, error) {
+func (h *WebhookRules[T]) IsNamespaceManaged(ctx context.Context, namespace string) (bool, error) {
 	return isNamespaceManaged(ctx, h.newReader(), h.opts.Namespaces, namespace)
 }
 
 // IsManaged tells whether an object in such a namespace is managed.
-func (h *Handlers[T]) IsManaged(obj T) bool { return h.isManaged(obj) }
+func (h *WebhookRules[T]) IsManaged(obj T) bool { return h.isManaged(obj) }
 
 // DefaultQueue names the default LocalQueue if the object names none and the namespace has it.
-func (h *Handlers[T]) DefaultQueue(ctx context.Context, obj T) error { return h.defaultQueue(ctx, obj) }
+func (h *WebhookRules[T]) DefaultQueue(ctx context.Context, obj T) error { return h.defaultQueue(ctx, obj) }
 
 // DefaultPriorityClass names the default WorkloadPriorityClass, if there is one, for an object that names none.
-func (h *Handlers[T]) DefaultPriorityClass(ctx context.Context, obj T) error {
+func (h *WebhookRules[T]) DefaultPriorityClass(ctx context.Context, obj T) error {
 	return h.defaultPriorityClass(ctx, obj)
 }
 

@@ -18,16 +18,16 @@ import (
 
 // +kubebuilder:webhook:path=/mutate--v1-pod,mutating=true,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create,versions=v1,name=mpod.kb.io,admissionReviewVersions=v1
 // +kubebuilder:webhook:path=/validate--v1-pod,mutating=false,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=vpod.kb.io,admissionReviewVersions=v1
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get
-// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get
-// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get
-// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+// Not granted before the kind is served: +kubebuilder:rbac:groups="",resources=pods,verbs=get
+// Not granted before the kind is served: +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get
+// Not granted before the kind is served: +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get
+// Not granted before the kind is served: +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
 // Webhook defaults and validates pods. Make one with [New].
 type Webhook struct {
 	opts     job.Options
 	enabled  bool
-	rules    *job.Handlers[*corev1.Pod]
+	rules    *job.WebhookRules[*corev1.Pod]
 	owners   job.PodOwners
 	creators *creators
 }
@@ -37,7 +37,7 @@ type Webhook struct {
 func New(o job.Options, c client.Client, live client.Reader, enabled bool) *Webhook {
 	h := &Webhook{opts: o, enabled: enabled, creators: newCreators(c)}
 	kind := job.Kind[*corev1.Pod]{GVK: podmeta.GVK(), Suspended: podmeta.IsSuspended, Webhook: job.Webhook[*corev1.Pod]{Validate: h.validate}}
-	h.rules = job.NewHandlers(kind, o, c, live)
+	h.rules = job.NewWebhookRules(kind, o, c, live)
 	h.owners = job.PodOwners{Options: &h.opts, Cached: c, Live: live, Controls: h.creators.controls}
 	return h
 }
