@@ -116,6 +116,7 @@ func jobGates(gates features.Set) job.Gates {
 		ElasticJobs:                   gates.Enabled(features.ElasticJobsViaWorkloadSlices),
 		Topology:                      gates.Enabled(features.TopologyAwareScheduling),
 		MultiLayerTopology:            gates.Enabled(features.TASMultiLayerTopology),
+		DeferRayServiceFinalization:   gates.Enabled(features.DeferRayServiceFinalizationForRedisCleanup),
 		ValidateRayAndSparkUpdates:    gates.Enabled(features.ValidateRayAndSparkJobUpdates),
 		ImmutableGroupSize:            gates.Enabled(features.LWSImmutableGroupSize),
 	}

@@ -18,46 +18,68 @@ import (
 func (r *reconciler[T]) observeChildren(ctx context.Context, s *snapshot[T]) error {
 	f := &s.facts
 	awaited := f.Deleting || f.Evicted && f.Reserved || f.Finished && !f.FinishedAsJob || f.Link == LinkOutOfSync
-	if !awaited || !f.Suspended || !f.Drained || f.Ended != nil || r.opts.Gates.FastQuotaRelease || r.runsElsewhere(s.job) {
+	if !awaited || !f.Suspended || f.Ended != nil || r.runsElsewhere(s.job) {
 		return nil
 	}
-	if children := r.kind.Children; children != nil && children.HoldsPods != nil {
-		for _, list := range children.NewLists() {
-			holds := func(child client.Object) bool {
-				return metav1.IsControlledBy(child, s.job) && children.HoldsPods(child)
-			}
-			if err := r.observeChildList(ctx, s, list, children.Labels(s.job), holds); err != nil {
-				return err
-			}
-		}
+	decide := r.kind.Children != nil && r.kind.Children.Decide
+	if f.Drained && r.opts.Gates.FastQuotaRelease || !f.Drained && !decide {
+		return nil
 	}
+	all, holding, err := r.countChildren(ctx, s.job)
+	if err != nil {
+		return err
+	}
+	f.ChildrenHavePods = holding > 0
+	f.Drained = f.Drained || all > 0 && holding == 0
 	if r.kind.PodLabels == nil {
 		return nil
 	}
-	holds := func(pod client.Object) bool { return isMadeFor(pod, s.job) && isUnendedPod(pod) }
-	return r.observeChildList(ctx, s, &corev1.PodList{}, r.kind.PodLabels(s.job), holds)
+	return r.listMade(ctx, s.job, &corev1.PodList{}, r.kind.PodLabels(s.job), func(pod client.Object) {
+		f.ChildrenHavePods = f.ChildrenHavePods || isMadeFor(pod, s.job) && isUnendedPod(pod)
+	})
 }
 
-// observeChildList looks among objects of one kind that carry the labels for children that hold pods. A kind that the cluster does not
-// serve has none, and nothing carries labels that are not valid.
-func (r *reconciler[T]) observeChildList(
-	ctx context.Context, s *snapshot[T], list client.ObjectList, labels map[string]string, holdsPods func(client.Object) bool,
-) error {
+// countChildren returns how many jobs the job's own controller has made, and how many of those may have pods.
+func (r *reconciler[T]) countChildren(ctx context.Context, job T) (all, holding int, err error) {
+	children := r.kind.Children
+	if children == nil || children.HoldsPods == nil {
+		return 0, 0, nil
+	}
+	count := func(child client.Object) {
+		if !metav1.IsControlledBy(child, job) {
+			return
+		}
+		all++
+		if children.HoldsPods(child) {
+			holding++
+		}
+	}
+	for _, list := range children.NewLists() {
+		if err := r.listMade(ctx, job, list, children.Labels(job), count); err != nil {
+			return 0, 0, err
+		}
+	}
+	return all, holding, nil
+}
+
+// listMade visits the objects of one kind that carry the labels, as the API server has them. A kind that the cluster does not serve has none,
+// and nothing carries labels that are not valid.
+func (r *reconciler[T]) listMade(ctx context.Context, job T, list client.ObjectList, labels map[string]string, visit func(client.Object)) error {
 	for _, value := range labels {
 		if len(validation.IsValidLabelValue(value)) > 0 {
 			return nil
 		}
 	}
-	err := r.live.List(ctx, list, client.InNamespace(s.job.GetNamespace()), client.MatchingLabels(labels))
+	err := r.live.List(ctx, list, client.InNamespace(job.GetNamespace()), client.MatchingLabels(labels))
 	if meta.IsNoMatchError(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("list what the controller of %s %s made: %w", r.kind.GVK.Kind, s.job.GetName(), err)
+		return fmt.Errorf("list what the controller of %s %s made: %w", r.kind.GVK.Kind, job.GetName(), err)
 	}
 	return meta.EachListItem(list, func(item runtime.Object) error {
-		if child, ok := item.(client.Object); ok && holdsPods(child) {
-			s.facts.ChildrenHavePods = true
+		if child, ok := item.(client.Object); ok {
+			visit(child)
 		}
 		return nil
 	})

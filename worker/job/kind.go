@@ -55,7 +55,7 @@ type Kind[T client.Object] struct {
 	Ignores func(T) bool
 	// KeepsQuotaWhileDeleted, optional, tells of a job that is being deleted that its controller still runs pods for it until
 	// it is gone, so that its Workload has to stay until then.
-	KeepsQuotaWhileDeleted func(T) bool
+	KeepsQuotaWhileDeleted func(T, Gates) bool
 
 	// ControllerObserved, optional, tells whether the status shows that the kind's own controller knows whether the job may run, as the spec has
 	// it now. Without it nothing can be told from a job's status about whether that controller works.
@@ -151,6 +151,9 @@ type Children[T client.Object] struct {
 	// HoldsPods tells whether the child may have pods, those that are being terminated included. Nil means that the job's own status
 	// tells it.
 	HoldsPods func(child client.Object) bool
+	// Decide tells that the children of a suspended job, if there are any, say whether it has pods, whatever its own status says: that may
+	// not follow.
+	Decide bool
 	// Watched, optional, returns an empty object of each kind of child whose changes wake the job.
 	Watched func() []client.Object
 }

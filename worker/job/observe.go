@@ -54,8 +54,10 @@ func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (
 		return nil, fmt.Errorf("get %s: %w", r.kind.GVK.Kind, err)
 	}
 	s.facts.JobDeleted = err != nil || !s.job.GetDeletionTimestamp().IsZero()
-	if err == nil && s.facts.JobDeleted && r.keepsQuota(s.job) {
-		return s, nil
+	if err == nil && s.facts.JobDeleted {
+		if keeps, err := r.keepsQuota(ctx, s.job); keeps || err != nil {
+			return s, err
+		}
 	}
 	if err := r.observeWorkloads(ctx, key, s); err != nil {
 		return nil, err
@@ -74,11 +76,15 @@ func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (
 	return s, r.observeChildren(ctx, s)
 }
 
-// keepsQuota tells of a job that is being deleted that its Workload stays until it is gone. In the foreground that would be for ever: the job
-// then waits for its Workload.
-func (r *reconciler[T]) keepsQuota(job T) bool {
-	return r.kind.KeepsQuotaWhileDeleted != nil && r.kind.KeepsQuotaWhileDeleted(job) &&
-		!slices.Contains(job.GetFinalizers(), metav1.FinalizerDeleteDependents)
+// keepsQuota tells of a job that is being deleted that its Workload stays until it is gone. In the foreground that would be for ever, since the
+// job waits for its Workload as well: there it stays for as long as the job has children.
+func (r *reconciler[T]) keepsQuota(ctx context.Context, job T) (bool, error) {
+	keeps := r.kind.KeepsQuotaWhileDeleted
+	if keeps == nil || !keeps(job, r.opts.Gates) || !slices.Contains(job.GetFinalizers(), metav1.FinalizerDeleteDependents) {
+		return keeps != nil && keeps(job, r.opts.Gates), nil
+	}
+	children, _, err := r.countChildren(ctx, job)
+	return children > 0, err
 }
 
 // isCacheBehind tells whether we have written the job or its Workload since the cache saw them.

@@ -76,6 +76,7 @@ type Gates struct {
 	MultiLayerTopology            bool
 	ValidateRayAndSparkUpdates    bool
 	ImmutableGroupSize            bool
+	DeferRayServiceFinalization   bool
 }
 
 // DefaultGates returns the gates as the contract has them without configuration.
@@ -84,6 +85,6 @@ func DefaultGates() Gates {
 		PartialAdmission: true, ReclaimablePods: true, AdmissionGatedBy: true, AssignQueueLabelsForPods: true,
 		WorkloadIdentifierAnnotations: true, WorkloadPriorityClassDefault: true,
 		FinishOrphanedWorkloads: true, ValidateGroupOwner: true, ElasticJobs: true, Topology: true, MultiLayerTopology: true,
-		ValidateRayAndSparkUpdates: true, ImmutableGroupSize: true,
+		ValidateRayAndSparkUpdates: true, ImmutableGroupSize: true, DeferRayServiceFinalization: true,
 	}
 }

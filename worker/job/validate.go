@@ -55,6 +55,9 @@ func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.
 	if h.kind.Webhook.ManagedOnly && !h.isManaged(job) && !(h.opts.Gates.ValidateRayAndSparkUpdates && h.isManaged(old)) {
 		return nil, nil
 	}
+	if covered, err := h.isCovered(ctx, job); covered || err != nil {
+		return nil, err
+	}
 	always := validateMeta(job, h.opts.Gates)
 	always = append(always, h.validateElastic(job)...)
 	always = append(always, h.validateKind(old, job)...)
@@ -85,6 +88,13 @@ func (h *webhook[T]) listErrors(errs field.ErrorList) error {
 		slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
 	}
 	return errs.ToAggregate()
+}
+
+// isCovered tells whether an ancestor's Workload speaks for the job. What its labels and annotations say is then without effect, and their
+// owner's controller may bring them in line with the owner's at any time.
+func (h *webhook[T]) isCovered(ctx context.Context, job T) (bool, error) {
+	above, err := findAncestors(ctx, h.newReader(), &h.opts, job, h.kind.GVK)
+	return above.top != nil, err
 }
 
 // readJobs returns the job without what the gates make meaningless.

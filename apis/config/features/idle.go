@@ -13,7 +13,6 @@ const (
 // idle has every gate that nothing reads: they are accepted, so that configurations of the public API start, and change nothing.
 var idle = map[Name]string{
 	CleanupProvisioningRequestsOnEviction:           "there is no check for ProvisioningRequests yet",
-	DeferRayServiceFinalizationForRedisCleanup:      noSuchJobs,
 	ElasticJobsViaWorkloadSlicesWithTAS:             noSlices,
 	FailureRecoveryPolicy:                           "pods that are stuck are not deleted yet",
 	FlavorFungibilityPreserveScanProgress:           "no scan of flavors is left half done",
