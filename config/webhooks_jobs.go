@@ -37,3 +37,6 @@ package config
 
 // +kubebuilder:webhook:mutating=true,path=/mutate-ray-io-v1-rayjob,failurePolicy=fail,sideEffects=None,groups=ray.io,resources=rayjobs,verbs=create,versions=v1,name=mrayjob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
 // +kubebuilder:webhook:mutating=false,path=/validate-ray-io-v1-rayjob,failurePolicy=fail,sideEffects=None,groups=ray.io,resources=rayjobs,verbs=create;update,versions=v1,name=vrayjob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+
+// +kubebuilder:webhook:mutating=true,path=/mutate-ray-io-v1-rayservice,failurePolicy=fail,sideEffects=None,groups=ray.io,resources=rayservices,verbs=create,versions=v1,name=mrayservice.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+// +kubebuilder:webhook:mutating=false,path=/validate-ray-io-v1-rayservice,failurePolicy=fail,sideEffects=None,groups=ray.io,resources=rayservices,verbs=create;update,versions=v1,name=vrayservice.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system

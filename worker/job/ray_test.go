@@ -25,15 +25,17 @@ import (
 	"switchyard.dev/worker/job/batchjob"
 	"switchyard.dev/worker/job/raycluster"
 	"switchyard.dev/worker/job/rayjob"
+	"switchyard.dev/worker/job/rayservice"
 	"switchyard.dev/worker/workload"
 )
 
 // withRayKinds registers what the reconcilers of the kinds of ray.io need.
 func withRayKinds(b *fake.ClientBuilder, s *runtime.Scheme) *fake.ClientBuilder {
-	for _, index := range slices.Concat(job.Indexes(raycluster.Kind(), job.DefaultGates(), s), job.Indexes(rayjob.Kind(), job.DefaultGates(), s)) {
+	gates := job.DefaultGates()
+	for _, index := range slices.Concat(job.Indexes(raycluster.Kind(), gates, s), job.Indexes(rayjob.Kind(), gates, s), job.Indexes(rayservice.Kind(), gates, s)) {
 		b = b.WithIndex(index.Of, index.Field, index.Keys)
 	}
-	return b.WithStatusSubresource(&rayv1.RayCluster{}, &rayv1.RayJob{})
+	return b.WithStatusSubresource(&rayv1.RayCluster{}, &rayv1.RayJob{}, &rayv1.RayService{})
 }
 
 // drive makes the reconciler of a kind the one that is driven, with the job of that name.
@@ -283,6 +285,110 @@ func TestARayClusterIsTheChildOfTheRayJobThatNamedItAMomentAgo(t *testing.T) {
 			events := c.events()
 			if child := slices.Equal(events, []string{kueue.EventSuspended}); child != row.child {
 				t.Errorf("events are %q", events)
+			}
+		})
+	}
+}
+
+// newRayService is a RayService whose state is kept in Redis, and the RayCluster that KubeRay has made for it.
+func newRayService() (*rayv1.RayService, *rayv1.RayCluster) {
+	rs := rayservice.Examples().Job()
+	rs.ResourceVersion, rs.Spec.RayClusterSpec.GcsFaultToleranceOptions = "", &rayv1.GcsFaultToleranceOptions{}
+	rayservice.Examples().Started(rs)
+	rc := &rayv1.RayCluster{Spec: *rs.Spec.RayClusterSpec.DeepCopy()}
+	rc.Namespace, rc.Name, rc.UID = namespace, rs.Status.ActiveServiceStatus.RayClusterName, "child-uid"
+	rc.Labels = raycluster.ChildLabels("RayService", rs)
+	rc.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(rs, rayservice.Kind().GVK)}
+	return rs, rc
+}
+
+// KubeRay does not look after the status of a RayService that has no head any more. It may say for ever that it is ready.
+func TestTheRayClustersOfAnEvictedRayServiceTellWhenItsPodsAreGone(t *testing.T) {
+	rs, rc := newRayService()
+	c := newCluster(t, rs, rc, newFlavor("arm"))
+	drive(c, rayservice.Kind(), rs.Name)
+	c.reconcileAll()
+	c.admit("arm")
+	c.reconcileAll()
+	c.setRayStatus(rc.Name, rayConditions(metav1.ConditionFalse, metav1.ConditionFalse))
+	c.apply(func(wl *kueue.Workload) { workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, c.clock.Now()) })
+	c.reconcileAll()
+	if c.workload().Status.Admission == nil {
+		t.Fatal("the quota is given back while pods run")
+	}
+	c.setRayStatus(rc.Name, rayConditions(metav1.ConditionTrue, metav1.ConditionFalse))
+	c.reconcileAll()
+	if c.workload().Status.Admission != nil {
+		t.Error("the quota is kept though the last pod is gone")
+	}
+}
+
+func TestARayServiceKeepsItsQuotaUntilRedisIsCleanedUp(t *testing.T) {
+	for name, row := range map[string]struct {
+		gate      bool
+		finalizer string
+		children  bool
+		tolerant  bool
+		keeps     bool
+	}{
+		"deleted in the background":                          {true, "example.com/mine", true, true, true},
+		"deleted in the background, without a cluster":       {true, "example.com/mine", false, true, true},
+		"deleted in the foreground":                          {true, metav1.FinalizerDeleteDependents, true, true, true},
+		"deleted in the foreground, its clusters being gone": {true, metav1.FinalizerDeleteDependents, false, true, false},
+		"without Redis":                                      {true, "example.com/mine", true, false, false},
+		"with the gate off":                                  {false, "example.com/mine", true, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rs, rc := newRayService()
+			if !row.tolerant {
+				rs.Spec.RayClusterSpec.GcsFaultToleranceOptions = nil
+			}
+			rs.Finalizers = []string{row.finalizer}
+			objects := []client.Object{rs}
+			if row.children {
+				objects = append(objects, rc)
+			}
+			c := newClusterWith(t, func(o *options) { o.Gates.DeferRayServiceFinalization = row.gate }, objects...)
+			drive(c, rayservice.Kind(), rs.Name)
+			c.reconcileAll()
+			c.requireNoError(c.Delete(context.Background(), rs))
+			c.reconcileAll()
+			if keeps := len(c.workload().Finalizers) > 0; keeps != row.keeps {
+				t.Errorf("it keeps its Workload: %v", keeps)
+			}
+		})
+	}
+}
+
+func TestWhatARayServiceServesMayChangeWhileItRuns(t *testing.T) {
+	rs, rc := newRayService()
+	c := newCluster(t, rs, rc, newFlavor("arm"))
+	drive(c, rayservice.Kind(), rs.Name)
+	c.reconcileAll()
+	c.admit("arm")
+	c.reconcileAll()
+	running := &rayv1.RayService{}
+	c.requireNoError(c.Get(context.Background(), client.ObjectKeyFromObject(rs), running))
+	running.Spec.ServeConfigV2 = "applications: [{name: other}]"
+	c.requireNoError(c.Update(context.Background(), running))
+	c.wantWrites()
+}
+
+// KubeRay copies the labels of a RayService that was moved to another queue to its RayCluster, in the write that resumes it.
+func TestTheRayClusterOfARayServiceFollowsItsLabels(t *testing.T) {
+	for name, owned := range map[string]bool{"the RayCluster of a RayService": true, "a RayCluster of its own": false} {
+		t.Run(name, func(t *testing.T) {
+			rs, rc := newRayService()
+			rc.Labels[kueue.QueueNameLabel] = "main"
+			if !owned {
+				rc.OwnerReferences = nil
+			}
+			c := newCluster(t, rs, rc)
+			moved := rc.DeepCopy()
+			moved.Labels[kueue.QueueNameLabel], moved.Spec.Suspend = "other", ptr.To(false)
+			_, err := job.NewWebhook(raycluster.Kind(), c.options, c, true).ValidateUpdate(context.Background(), rc, moved)
+			if accepted := err == nil; accepted != owned {
+				t.Errorf("accepted %v: %v", accepted, err)
 			}
 		})
 	}

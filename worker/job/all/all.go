@@ -12,6 +12,7 @@ import (
 	"switchyard.dev/worker/job/mpijob"
 	"switchyard.dev/worker/job/raycluster"
 	"switchyard.dev/worker/job/rayjob"
+	"switchyard.dev/worker/job/rayservice"
 	"switchyard.dev/worker/job/sparkapplication"
 )
 
@@ -28,6 +29,7 @@ func Kinds() []job.Integration {
 		proven(kubeflow.JAXKind(), kubeflow.JAXExamples()),
 		proven(raycluster.Kind(), raycluster.Examples()),
 		proven(rayjob.Kind(), rayjob.Examples()),
+		proven(rayservice.Kind(), rayservice.Examples()),
 		proven(appwrapper.Kind(), appwrapper.Examples()),
 		proven(sparkapplication.Kind(), sparkapplication.Examples()),
 	}
