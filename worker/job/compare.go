@@ -12,6 +12,9 @@ import (
 
 // compareWorkload tells whether the Workload still asks for what the job asks for, and prepares what follows from the answer.
 func (r *reconciler[T]) compareWorkload(ctx context.Context, s *snapshot[T]) error {
+	if r.kind.Inputs != nil && r.kind.Inputs.OnlyAtStart && !s.facts.Suspended {
+		return r.compareSettings(ctx, s)
+	}
 	sets, err := r.composer.buildPodSets(ctx, s.job)
 	if err != nil {
 		s.facts.Link = LinkStale
@@ -27,14 +30,22 @@ func (r *reconciler[T]) compareWorkload(ctx context.Context, s *snapshot[T]) err
 	if !r.matchesWorkload(s, sets, placement) {
 		return r.observeMismatch(ctx, s, sets)
 	}
+	if err := r.compareSettings(ctx, s); err != nil {
+		return err
+	}
+	if s.facts.CannotCompose == "" && s.facts.Admitted && s.facts.Suspended && !s.facts.CannotPlace {
+		s.prepareStart(r, placement)
+	}
+	return nil
+}
+
+// compareSettings tells whether the Workload has the job's queue, priority, gates and time limit.
+func (r *reconciler[T]) compareSettings(ctx context.Context, s *snapshot[T]) error {
 	synced, outdated, err := r.composer.syncWorkload(ctx, s.job, s.wl)
 	if err != nil {
 		return s.cannotCompose(err)
 	}
 	s.desired, s.facts.Outdated = synced, outdated
-	if s.facts.Admitted && s.facts.Suspended && !s.facts.CannotPlace {
-		s.prepareStart(r, placement)
-	}
 	return nil
 }
 
@@ -123,7 +134,11 @@ func isPermanent(err error) bool {
 func (s *snapshot[T]) prepareStart(r *reconciler[T], placement []Placement) {
 	started := deepCopy(s.job)
 	if placement != nil {
-		if err := r.kind.Place(started, placement); err != nil {
+		placement, err := r.kind.completePlacements(s.wl.Spec.PodSets, placement)
+		if err == nil {
+			err = r.kind.Place(started, placement)
+		}
+		if err != nil {
 			s.facts.CannotPlace = true
 			s.message = err.Error()
 			return

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -24,19 +25,24 @@ func External(gvk schema.GroupVersionKind) Integration { return external{gvk: gv
 
 type external struct{ gvk schema.GroupVersionKind }
 
-func (e external) Name() string                                 { return e.gvk.Kind + "." + e.gvk.Version + "." + e.gvk.Group }
-func (e external) GVK() schema.GroupVersionKind                 { return e.gvk }
-func (external) AddToScheme(*runtime.Scheme) error              { return nil }
-func (external) Mirrorable() bool                               { return true }
-func (external) Progress(client.Object) Progress                { return Progress{} }
-func (external) LastControllerUpdate(client.Object) time.Time   { return time.Time{} }
-func (external) IsLocal(client.Object) bool                     { return false }
-func (external) ReportsOutcome() bool                           { return false }
-func (external) FollowsSpec() bool                              { return false }
-func (external) SyncSpec(_, _ client.Object) bool               { return false }
-func (external) Setup(ctrl.Manager, Options) error              { return nil }
-func (external) coversChild(_, _ client.Object) bool            { return true } // what its controllers make is theirs to say
-func (external) cleansUp(_, _ client.Object) bool               { return false }
+func (e external) Name() string                               { return e.gvk.Kind + "." + e.gvk.Version + "." + e.gvk.Group }
+func (e external) GVK() schema.GroupVersionKind               { return e.gvk }
+func (external) AddToScheme(*runtime.Scheme) error            { return nil }
+func (external) Mirrorable() bool                             { return true }
+func (external) Progress(client.Object) Progress              { return Progress{} }
+func (external) LastControllerUpdate(client.Object) time.Time { return time.Time{} }
+func (external) IsLocal(client.Object) bool                   { return false }
+func (external) ReportsOutcome() bool                         { return false }
+func (external) FollowsSpec() bool                            { return false }
+func (external) SyncSpec(_, _ client.Object) bool             { return false }
+func (external) cleansUp(_, _ client.Object) bool             { return false }
+func (external) Setup(ctrl.Manager, Options) error            { return nil }
+
+// coversChild implements Integration: what its controllers make is theirs to say.
+func (external) coversChild(context.Context, client.Reader, client.Object, client.Object) (bool, error) {
+	return true, nil
+}
+
 func (external) SetupWebhook(ctrl.Manager, Options, bool) error { return nil }
 
 // ExpectedReaction nothing: what a status of such a kind means only its controllers know.

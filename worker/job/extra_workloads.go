@@ -64,7 +64,9 @@ func (w rank) compare(v rank) int {
 func (r *reconciler[T]) rankWorkload(ctx context.Context, s *snapshot[T], wl *kueue.Workload) (rank, error) {
 	probe := &snapshot[T]{job: s.job, wl: wl, facts: Facts{Now: s.facts.Now}}
 	r.observeJob(probe)
-	r.observeWorkloadStatus(probe)
+	if err := r.observeWorkloadStatus(ctx, probe); err != nil {
+		return rank{}, err
+	}
 	away, err := r.mayRunElsewhere(ctx, wl)
 	if err != nil {
 		return rank{}, err

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -41,11 +42,74 @@ func (k *Kind[T]) readPodSets(ctx context.Context, reader client.Reader, job T) 
 	if err != nil {
 		return nil, err
 	}
-	var path func(int) *field.Path
-	if k.Webhook.TemplatePath != nil {
-		path = func(i int) *field.Path { return k.Webhook.TemplatePath(job, i) }
+	return sets, checkPodSets(sets, k.templatePath(job, sets))
+}
+
+// templatePath returns where the metadata of the pod templates is, by the number of the pod set; nil if the kind does not say.
+func (k *Kind[T]) templatePath(job T, sets []kueue.PodSet) func(int) *field.Path {
+	switch {
+	case k.Webhook.PodSetPath != nil:
+		return func(i int) *field.Path { return k.Webhook.PodSetPath(sets[i].Name) }
+	case k.Webhook.TemplatePath != nil:
+		return func(i int) *field.Path { return k.Webhook.TemplatePath(job, i) }
 	}
-	return sets, checkPodSets(sets, path)
+	return nil
+}
+
+// ProgressOf is Progress, and what the job's inputs add to it.
+func (k *Kind[T]) ProgressOf(job T, inputs []client.Object) Progress {
+	known := k.Progress(job)
+	if k.Inputs == nil || k.Inputs.Progress == nil {
+		return known
+	}
+	return k.Inputs.Progress(job, inputs, known)
+}
+
+// readProgress reads what the job's progress depends on. A job that has to change first has the progress of its status.
+func (k *Kind[T]) readProgress(ctx context.Context, reader client.Reader, job T) (Progress, error) {
+	if k.Inputs == nil || k.Inputs.Progress == nil {
+		return k.Progress(job), nil
+	}
+	if _, err := k.Inputs.Of(job); err != nil {
+		return k.Progress(job), nil //nolint:nilerr // what is wrong is said of the pod sets
+	}
+	inputs, err := k.readInputs(ctx, reader, job)
+	if err != nil {
+		return Progress{}, err
+	}
+	return k.ProgressOf(job, inputs), nil
+}
+
+// coversChild tells whether the child is one of the job's children (see [Children]).
+func (k *Kind[T]) coversChild(ctx context.Context, reader client.Reader, job T, child client.Object) (bool, error) {
+	if k.Children == nil {
+		return false, nil
+	}
+	if k.Inputs == nil || k.Inputs.Covers == nil {
+		return k.Children.Covers(job, child), nil
+	}
+	if _, err := k.Inputs.Of(job); err != nil {
+		return false, nil //nolint:nilerr // such a job makes nothing
+	}
+	inputs, err := k.readInputs(ctx, reader, job)
+	return err == nil && k.Inputs.Covers(job, inputs, child), err
+}
+
+// completePlacements adds to placements of a kind with inputs what the templates have, which the job may not show. It fails with a
+// [ConflictError].
+func (k *Kind[T]) completePlacements(sets []kueue.PodSet, placements []Placement) ([]Placement, error) {
+	if k.Inputs == nil {
+		return placements, nil
+	}
+	placed, err := withPlacements(sets, placements)
+	if err != nil {
+		return nil, err
+	}
+	completed := slices.Clone(placements)
+	for i := range completed {
+		completed[i].Tolerations = placed[i].Template.Spec.Tolerations
+	}
+	return completed, nil
 }
 
 // readInputs reads the objects that decide what the job asks for; nil stands for one that does not exist.

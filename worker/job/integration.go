@@ -1,6 +1,7 @@
 package job
 
 import (
+	"context"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,7 +74,7 @@ type Integration interface {
 	DeletePropagation() metav1.DeletionPropagation
 
 	// covers tells whether the quota of the owner, a job of this kind, is meant for the child too (see [Children]).
-	coversChild(owner, child client.Object) bool
+	coversChild(ctx context.Context, r client.Reader, owner, child client.Object) (bool, error)
 	// cleansUp tells whether the child, which is covered, runs whatever has become of the owner's Workload.
 	cleansUp(owner, child client.Object) bool
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"context"
 	"fmt"
 	"maps"
 
@@ -90,8 +91,8 @@ func (i integration[T]) RemoteCopy(obj client.Object, o RemoteOptions) client.Ob
 	return copied
 }
 
-func (i integration[T]) coversChild(owner, child client.Object) bool {
-	return i.kind.Children != nil && i.kind.Children.Covers(i.asJob(owner), child)
+func (i integration[T]) coversChild(ctx context.Context, r client.Reader, owner, child client.Object) (bool, error) {
+	return i.kind.coversChild(ctx, r, i.asJob(owner), child)
 }
 
 func (i integration[T]) cleansUp(owner, child client.Object) bool {

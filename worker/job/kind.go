@@ -40,7 +40,8 @@ type Kind[T client.Object] struct {
 	SetSuspend func(T, bool)
 	// Place puts the outcome of an admission, one entry per pod set in the order of PodSets, into the templates and
 	// counts. It does not resume the job, and placing the same once more changes nothing. An error is a conflict that no
-	// retry can solve (contract: FailedToStart).
+	// retry can solve (contract: FailedToStart). Of a kind with Inputs, whose templates may be in another object, the framework looks for
+	// conflicts with these, and a placement's tolerations are all that the pods have.
 	Place func(T, []Placement) error
 	// PlacesSuspended tells that the kind's API takes a placement only while the job is suspended, so that a start is two
 	// writes: place, then resume.
@@ -109,6 +110,13 @@ type Inputs[T client.Object] struct {
 	// PodSets is Kind.PodSets, given what Of named as it is in the cluster; nil in the place of an object that does not exist. An error
 	// says what is missing or must be changed. The job is looked at again when one of the objects changes.
 	PodSets func(job T, inputs []client.Object) ([]kueue.PodSet, error)
+	// OnlyAtStart tells that a job which runs has been given what its inputs said when it started, and that it is not compared with what
+	// they say now.
+	OnlyAtStart bool
+	// Progress, optional, adds to Kind.Progress what only the inputs tell: whether all is ready, and what is reclaimable.
+	Progress func(job T, inputs []client.Object, known Progress) Progress
+	// Covers is Children.Covers, in its place, given the inputs of the job.
+	Covers func(job T, inputs []client.Object, child client.Object) bool
 }
 
 // Webhook declares what the webhooks of one kind do besides the rules of all kinds (contract: job-kinds.md 1.1 to 1.4).
@@ -119,6 +127,8 @@ type Webhook[T client.Object] struct {
 	Validate func(old, job T) field.ErrorList
 	// TemplatePath, optional, is the path of the metadata of the pod template of the job's i-th pod set, for what is wrong with it.
 	TemplatePath func(job T, i int) *field.Path
+	// PodSetPath, in the place of TemplatePath, is the path of that metadata by the pod set's name, where templates are not in the job.
+	PodSetPath func(kueue.PodSetReference) *field.Path
 	// TemplateAdvice is added to what is said about a pod template.
 	TemplateAdvice string
 	// NoTopologyRules tells that what pod templates say about topology is not judged, as in the public API.

@@ -184,7 +184,9 @@ func (r *reconciler[T]) observeLink(ctx context.Context, s *snapshot[T]) error {
 		}
 		return nil
 	}
-	r.observeWorkloadStatus(s)
+	if err := r.observeWorkloadStatus(ctx, s); err != nil {
+		return err
+	}
 	if err := r.observeDispatch(ctx, s); err != nil {
 		return err
 	}
@@ -226,7 +228,7 @@ func (r *reconciler[T]) observePrebuilt(ctx context.Context, s *snapshot[T]) err
 }
 
 // observeWorkloadStatus reads how far the Workload has come.
-func (r *reconciler[T]) observeWorkloadStatus(s *snapshot[T]) {
+func (r *reconciler[T]) observeWorkloadStatus(ctx context.Context, s *snapshot[T]) error {
 	f, wl := &s.facts, s.wl
 	if f.Link == LinkNone {
 		f.Link = LinkMatching
@@ -245,7 +247,7 @@ func (r *reconciler[T]) observeWorkloadStatus(s *snapshot[T]) {
 	}
 	f.Drained = f.Drained || r.drainedElsewhere(s.job, wl)
 	f.RetireAt = r.retireAt(wl)
-	r.observeReport(s)
+	return r.observeReport(ctx, s)
 }
 
 // isStopped tells whether a stop of the job, if one was begun, is complete. Of a job that is not suspended that is known without

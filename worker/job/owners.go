@@ -46,12 +46,12 @@ func findAncestors(ctx context.Context, r fallbackReader, o *Options, job client
 			return found, nil
 		}
 		enabled := kind == nil || o.isEnabled(kind)
-		err := r.read(ctx, client.ObjectKey{Namespace: job.GetNamespace(), Name: ref.Name}, owner, enabled)
+		err := r.of(enabled).Get(ctx, client.ObjectKey{Namespace: job.GetNamespace(), Name: ref.Name}, owner)
 		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) || err == nil && owner.GetUID() != ref.UID {
 			return found, nil
 		}
 		if err == nil && kind != nil {
-			owner, err = r.whoCovers(ctx, kind, owner, withKind(current, gvk))
+			owner, err = r.whoCovers(ctx, kind, owner, withKind(current, gvk), enabled)
 		}
 		switch {
 		case err != nil:
@@ -114,32 +114,35 @@ type fallbackReader struct {
 	live client.Reader
 }
 
-// read gets an owner; one of a kind that nobody manages here live, so that nothing is cached for it.
-func (r fallbackReader) read(ctx context.Context, key client.ObjectKey, owner client.Object, enabled bool) error {
+// of is what to read with for an owner. Of a kind that nobody manages here nothing is cached.
+func (r fallbackReader) of(enabled bool) client.Reader {
 	if !enabled && r.live != nil {
-		return r.live.Get(ctx, key, owner)
+		return r.live
 	}
-	return r.Get(ctx, key, owner)
+	return r
 }
 
 // whoCovers returns the owner if its quota is meant for the child too, else nil. What the cache's owner does not cover is asked of the API
 // server's: the owner may have named the child a moment ago.
-func (r fallbackReader) whoCovers(ctx context.Context, kind Integration, owner, child client.Object) (client.Object, error) {
-	if kind.coversChild(owner, child) {
+func (r fallbackReader) whoCovers(ctx context.Context, kind Integration, owner, child client.Object, enabled bool) (client.Object, error) {
+	covered, err := kind.coversChild(ctx, r.of(enabled), owner, child)
+	switch {
+	case err != nil:
+		return nil, err
+	case covered:
 		return owner, nil
-	}
-	if r.live == nil {
+	case r.live == nil:
 		return nil, nil
 	}
 	fresh := kind.New()
-	err := r.live.Get(ctx, client.ObjectKeyFromObject(owner), fresh)
-	if client.IgnoreNotFound(err) != nil {
+	err = r.live.Get(ctx, client.ObjectKeyFromObject(owner), fresh)
+	if err != nil || fresh.GetUID() != owner.GetUID() {
+		return nil, client.IgnoreNotFound(err)
+	}
+	if covered, err := kind.coversChild(ctx, r.live, fresh, child); err != nil || !covered {
 		return nil, err
 	}
-	if err == nil && fresh.GetUID() == owner.GetUID() && kind.coversChild(fresh, child) {
-		return fresh, nil
-	}
-	return nil, nil
+	return fresh, nil
 }
 
 // Get implements client.Reader.

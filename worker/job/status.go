@@ -17,8 +17,11 @@ import (
 )
 
 // observeReport finds out whether the Workload's PodsReady condition and reclaimable pods are what the job says.
-func (r *reconciler[T]) observeReport(s *snapshot[T]) {
-	progress := r.kind.Progress(s.job)
+func (r *reconciler[T]) observeReport(ctx context.Context, s *snapshot[T]) error {
+	progress, err := r.kind.readProgress(ctx, r.newReader(), s.job)
+	if err != nil {
+		return err
+	}
 	if r.opts.WaitForPodsReady {
 		s.ready = podsReady(s.wl, progress.Ready && s.facts.Admitted, s.facts.Now)
 	}
@@ -27,6 +30,7 @@ func (r *reconciler[T]) observeReport(s *snapshot[T]) {
 		s.reclaimable, changed = reclaimablePods(s.wl, progress.Reclaimable)
 	}
 	s.facts.StatusOutdated = s.ready != nil || changed
+	return nil
 }
 
 // podsReady returns the condition to write, nil if the present one is right (contract: kueue-api.md 1.13, PodsReady). As

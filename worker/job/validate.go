@@ -130,8 +130,8 @@ func (h *webhook[T]) validateTemplateChange(ctx context.Context, old, job T) (fi
 
 // validateTemplates judges what the job asks for and what its pod templates say. The error is one of reading what the job names.
 func (h *webhook[T]) validateTemplates(ctx context.Context, job T) (field.ErrorList, error) {
-	path := h.kind.Webhook.TemplatePath
-	if path == nil || h.kind.Inputs != nil && !h.opts.Gates.Topology {
+	rules := &h.kind.Webhook
+	if rules.TemplatePath == nil && rules.PodSetPath == nil || h.kind.Inputs != nil && !h.opts.Gates.Topology {
 		return nil, nil
 	}
 	inputs, err := h.kind.readInputs(ctx, h.newReader(), job)
@@ -139,8 +139,9 @@ func (h *webhook[T]) validateTemplates(ctx context.Context, job T) (field.ErrorL
 		return nil, err
 	}
 	sets, err := h.kind.PodSetsOf(job, inputs)
+	path := h.kind.templatePath(job, sets)
 	if err == nil {
-		err = checkPodSets(sets, func(i int) *field.Path { return path(job, i) })
+		err = checkPodSets(sets, path)
 	}
 	if err != nil {
 		return h.refusePodSets(job, err), nil
@@ -150,7 +151,7 @@ func (h *webhook[T]) validateTemplates(ctx context.Context, job T) (field.ErrorL
 	}
 	templates := make([]templateMetadata, len(sets))
 	for i := range sets {
-		templates[i] = templateMetadata{path: path(job, i).Child("annotations"), values: sets[i].Template.Annotations, pods: sets[i].Count}
+		templates[i] = templateMetadata{path: path(i).Child("annotations"), values: sets[i].Template.Annotations, pods: sets[i].Count}
 	}
 	return h.advise(validateTopology(templates, h.opts.Gates, !h.kind.Webhook.PairsFree)), nil
 }

@@ -227,7 +227,7 @@ func (s suite[T]) progress() {
 		t.Error("a suspended job is ready")
 	}
 	j, _ := s.running(t)
-	if p := s.kind.Progress(j); !p.Active || !p.Ready || p.Finished != nil {
+	if p := s.kind.ProgressOf(j, s.inputs()); !p.Active || !p.Ready || p.Finished != nil {
 		t.Errorf("progress of a running job is %+v", p)
 	}
 	for success, end := range map[bool]func(T){true: s.Succeeded, false: s.Failed} {
@@ -267,15 +267,19 @@ func (s suite[T]) running(t *testing.T) (T, []kueue.PodSet) {
 
 func (s suite[T]) sets(t *testing.T, j T) []kueue.PodSet {
 	t.Helper()
-	var inputs []client.Object
-	if s.Inputs != nil {
-		inputs = s.Inputs()
-	}
-	sets, err := s.kind.PodSetsOf(j, inputs)
+	sets, err := s.kind.PodSetsOf(j, s.inputs())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return sets
+}
+
+// inputs are the objects that the job names.
+func (s suite[T]) inputs() []client.Object {
+	if s.Inputs == nil {
+		return nil
+	}
+	return s.Inputs()
 }
 
 // placements differ between pod sets, so that mixing them up shows.
