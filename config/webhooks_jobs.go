@@ -10,6 +10,9 @@ package config
 // +kubebuilder:webhook:mutating=true,path=/mutate-jobset-x-k8s-io-v1alpha2-jobset,failurePolicy=fail,sideEffects=None,groups=jobset.x-k8s.io,resources=jobsets,verbs=create,versions=v1alpha2,name=mjobset.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
 // +kubebuilder:webhook:mutating=false,path=/validate-jobset-x-k8s-io-v1alpha2-jobset,failurePolicy=fail,sideEffects=None,groups=jobset.x-k8s.io,resources=jobsets,verbs=create;update,versions=v1alpha2,name=vjobset.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
 
+// +kubebuilder:webhook:mutating=true,path=/mutate-trainer-kubeflow-org-v1alpha1-trainjob,failurePolicy=fail,sideEffects=None,groups=trainer.kubeflow.org,resources=trainjobs,verbs=create,versions=v1alpha1,name=mtrainjob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+// +kubebuilder:webhook:mutating=false,path=/validate-trainer-kubeflow-org-v1alpha1-trainjob,failurePolicy=fail,sideEffects=None,groups=trainer.kubeflow.org,resources=trainjobs,verbs=create;update,versions=v1alpha1,name=vtrainjob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+
 // +kubebuilder:webhook:mutating=true,path=/mutate-kubeflow-org-v2beta1-mpijob,failurePolicy=fail,sideEffects=None,groups=kubeflow.org,resources=mpijobs,verbs=create,versions=v2beta1,name=mmpijob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
 // +kubebuilder:webhook:mutating=false,path=/validate-kubeflow-org-v2beta1-mpijob,failurePolicy=fail,sideEffects=None,groups=kubeflow.org,resources=mpijobs,verbs=create;update,versions=v2beta1,name=vmpijob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
 

@@ -14,6 +14,7 @@ import (
 	"switchyard.dev/worker/job/rayjob"
 	"switchyard.dev/worker/job/rayservice"
 	"switchyard.dev/worker/job/sparkapplication"
+	"switchyard.dev/worker/job/trainjob"
 )
 
 // Kinds returns every integration, in the order of the contract's catalogue (contract: kueue-api.md 3.2).
@@ -21,6 +22,7 @@ func Kinds() []job.Integration {
 	return []job.Integration{
 		proven(batchjob.Kind(), batchjob.Examples()),
 		proven(jobset.Kind(), jobset.Examples()),
+		proven(trainjob.Kind(), trainjob.Examples()),
 		proven(mpijob.Kind(), mpijob.Examples()),
 		proven(kubeflow.TFKind(), kubeflow.TFExamples()),
 		proven(kubeflow.PyTorchKind(), kubeflow.PyTorchExamples()),
