@@ -78,7 +78,7 @@ func TestTheKindsBeyondThePublicAPIAreInstalledToo(t *testing.T) {
 			names = append(names, crd.Name)
 		}
 	}
-	if diff := cmp.Diff([]string{"capacityreports.switchyard.dev"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"capacityreports.switchyard.dev", "jobkinds.switchyard.dev"}, names); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

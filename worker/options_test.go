@@ -53,6 +53,7 @@ objectRetentionPolicies: {workloads: {afterFinished: 1h, afterDeactivatedByKueue
 func unchosen() []string {
 	return []string{
 		"act.MetricsOptions.CohortsAbove",   // where a queue is, not what is asked for
+		"capacity.Options.MoreKinds",        // what JobKinds declare, not the configuration
 		"cycle.Options.MaxAdmissions",       // how long a newcomer waits behind a batch is the loop's affair
 		"job.Options.Clock",                 // tests only
 		"job.Options.Created",               // whom to tell, not what to do
