@@ -43,7 +43,7 @@ test-unit: ## Unit, property and simulation tests, with the race detector where 
 	go test -race -short -timeout $(TEST_TIME) $(RACY)
 
 .PHONY: test-integration
-test-integration: controlplane build ## Integration tests: one hub, two workers, real API servers.
+test-integration: controlplane operators build ## Integration tests: one hub, two workers, real API servers.
 	@echo "integration tests on real API servers"
 	go test -timeout $(TEST_TIME) ./e2e/clusters/...
 	go test -timeout $(TEST_TIME) ./e2e/integration/... -args -ginkgo.v=$(or $(VERBOSE),false)
@@ -118,6 +118,7 @@ lint: $(SWITCHYARD_CACHE)/tools/golangci-lint ## Run the linters.
 	@$(SWITCHYARD_CACHE)/tools/golangci-lint run ./...
 	@cd charts && $(SWITCHYARD_CACHE)/tools/golangci-lint run --config ../.golangci.yml ./...
 	@cd e2e/controlplane && $(SWITCHYARD_CACHE)/tools/golangci-lint run --config ../../.golangci.yml ./...
+	@cd e2e/controlplane/operators && $(SWITCHYARD_CACHE)/tools/golangci-lint run --config ../../../.golangci.yml ./...
 
 .PHONY: fmt
 fmt: $(SWITCHYARD_CACHE)/tools/golangci-lint ## Format the code.
@@ -133,5 +134,9 @@ $(SWITCHYARD_CACHE)/tools/golangci-lint: .tools/go.mod
 .PHONY: controlplane
 controlplane: ## Build kube-apiserver, etcd and friends from their Go modules (about 8 minutes, once).
 	@go -C e2e/controlplane run ./build
+
+.PHONY: operators
+operators: ## Build operators of kinds of jobs from their Go modules (about 5 minutes, once): OPERATORS="kuberay lws"
+	@go -C e2e/controlplane run ./build $(or $(OPERATORS),operators)
 
 -include charts/targets.mk

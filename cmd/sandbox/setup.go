@@ -20,11 +20,11 @@ import (
 // worker clusters as config/samples describes them.
 func workerOptions() []clusters.Options {
 	return []clusters.Options{
-		{Name: "w1", JobSet: true, Nodes: []clusters.NodePool{
+		{Name: "w1", Operators: []clusters.Operator{clusters.JobSet}, Nodes: []clusters.NodePool{
 			{Name: "h100", Count: 2, GPUClass: "H100", GPUs: 8},
 			{Name: "l4", Count: 2, GPUClass: "L4", GPUs: 4},
 		}},
-		{Name: "w2", JobSet: true, Nodes: []clusters.NodePool{
+		{Name: "w2", Operators: []clusters.Operator{clusters.JobSet}, Nodes: []clusters.NodePool{
 			{Name: "a100", Count: 2, GPUClass: "A100", GPUs: 8},
 		}},
 	}
@@ -43,7 +43,7 @@ func startStage(ctx context.Context, o options, dir string, out io.Writer) (*ins
 	began := time.Now()
 	fmt.Fprintln(out, "starting cluster hub, and workers w1 (16 H100, 8 L4) and w2 (16 A100), with Switchyard's programs beside them")
 	stageOptions := installation.StageOptions{
-		Hub:      clusters.Options{Name: "hub", Controllers: true, JobSet: true},
+		Hub:      clusters.Options{Name: "hub", Controllers: true, Operators: []clusters.Operator{clusters.JobSet}},
 		Workers:  workerOptions(),
 		Programs: programs,
 		// Leases last as long as this machine may be busy with something else: no other replica waits to take over here.

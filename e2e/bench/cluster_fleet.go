@@ -41,9 +41,9 @@ const afarUser = "bench-afar"
 // startBenchFleet starts clusters and programs and registers the workers. After an error nothing is left running.
 func startBenchFleet(ctx context.Context, c fleetSpec, workers int, programs string) (*clusterFleet, error) {
 	readers := append(installation.Users(), "bench-controller", afarUser)
-	options := []clusters.Options{{Name: "hub", JobSetCRD: true, CountReadsOf: readers}}
+	options := []clusters.Options{{Name: "hub", OperatorCRDs: []clusters.Operator{clusters.JobSet}, CountReadsOf: readers}}
 	for i := range workers {
-		options = append(options, clusters.Options{Name: workerName(i), JobSetCRD: true, CountReadsOf: readers})
+		options = append(options, clusters.Options{Name: workerName(i), OperatorCRDs: []clusters.Operator{clusters.JobSet}, CountReadsOf: readers})
 	}
 	started, err := clusters.StartAll(ctx, options...)
 	if err != nil {

@@ -83,10 +83,10 @@ func raise(ctx context.Context, t *testing.T) *installation.Stage {
 	}
 	nodes := []clusters.NodePool{{Name: "cpu", Count: 4}}
 	stage, err := installation.StartStage(ctx, installation.StageOptions{
-		Hub: clusters.Options{Name: "hub", Controllers: true, JobSetCRD: true, CountReadsOf: installation.Users()},
+		Hub: clusters.Options{Name: "hub", Controllers: true, OperatorCRDs: []clusters.Operator{clusters.JobSet}, CountReadsOf: installation.Users()},
 		Workers: []clusters.Options{
-			{Name: "w1", Nodes: nodes, JobSetCRD: true, CountReadsOf: installation.Users()},
-			{Name: "w2", Nodes: nodes, JobSetCRD: true, CountReadsOf: installation.Users()},
+			{Name: "w1", Nodes: nodes, OperatorCRDs: []clusters.Operator{clusters.JobSet}, CountReadsOf: installation.Users()},
+			{Name: "w2", Nodes: nodes, OperatorCRDs: []clusters.Operator{clusters.JobSet}, CountReadsOf: installation.Users()},
 		},
 		Programs:      filepath.Join(root, "bin"),
 		Configuration: map[string]any{"multiKueue": map[string]any{"dispatcherName": dispatcherNamed(*benchDispatcher)}},

@@ -33,16 +33,27 @@ func FindBinaries(ctx context.Context, progress io.Writer) (Binaries, error) {
 	if dir := os.Getenv(BinariesVariable); dir != "" {
 		return Binaries{Dir: dir}, nil
 	}
+	return build(ctx, progress)
+}
+
+// findOperator is the builder's directory of an operator, which it builds when it is missing, as FindBinaries does.
+func findOperator(ctx context.Context, name Operator, progress io.Writer) (Binaries, error) {
+	return build(ctx, progress, string(name))
+}
+
+// build runs the builder: for the control plane if no name is given, else for an operator.
+func build(ctx context.Context, progress io.Writer, name ...string) (Binaries, error) {
 	root, err := SourceRoot()
 	if err != nil {
 		return Binaries{}, err
 	}
-	cmd := exec.CommandContext(ctx, "go", "-C", filepath.Join(root, "e2e", "controlplane"), "run", "./build")
+	args := []string{"-C", filepath.Join(root, "e2e", "controlplane"), "run", "./build"}
+	cmd := exec.CommandContext(ctx, "go", append(args, name...)...)
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	cmd.Stderr = progress
 	if err := cmd.Run(); err != nil {
-		return Binaries{}, fmt.Errorf("building the control plane programs: %w", err)
+		return Binaries{}, fmt.Errorf("building the programs of clusters: %w", err)
 	}
 	return Binaries{Dir: strings.TrimSpace(out.String())}, nil
 }

@@ -1,6 +1,6 @@
 // Package clusters starts real Kubernetes control planes as child processes on loopback ports, for
 // tests and for the sandbox: etcd, kube-apiserver with RBAC and an audit log of writes, and as asked
-// for kube-controller-manager, kube-scheduler, kwok in place of kubelets, and the JobSet controller.
+// for kube-controller-manager, kube-scheduler, kwok in place of kubelets, and operators of kinds of jobs.
 // No process outlives the one that started it, however that one ends (on Linux).
 //
 //	c, err := clusters.Start(ctx, clusters.Options{
@@ -87,7 +87,7 @@ func (c *components) PauseControllers() error { return c.signalManager(syscall.S
 func (c *components) ResumeControllers() error { return c.signalManager(syscall.SIGCONT) }
 
 // Start starts a cluster and returns when its API server is ready, its nodes exist and, where asked
-// for, the JobSet webhooks answer. After an error nothing of it is left running; the error ends with
+// for, the operators of kinds of jobs and their webhooks answer. After an error nothing of it is left running; the error ends with
 // the tail of the log of the component that failed.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	o = o.withDefaults()
@@ -148,7 +148,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		c.waitForDefaultNamespace,
 		c.startControllers,
 		c.startNodes,
-		c.startJobSet,
+		c.startOperators,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -197,15 +197,21 @@ var restarts = map[string]int{"kwok": 3}
 
 // run starts a component that lives until Stop.
 func (c *Cluster) run(name string, args ...string) (*Process, error) {
-	process, err := StartProcess(Command{
-		Name: c.Name + "/" + name,
-		Path: c.options.Binaries.Program(name),
+	return c.runFrom(c.options.Binaries, Command{
+		Name: name,
 		Args: args,
 		Env:  []string{"KWOK_WORKDIR=" + c.Dir},
-		Log:  c.file(name + ".log"),
 
 		Restarts: restarts[name],
 	})
+}
+
+// runFrom starts a component by its program's name, which its log has too.
+func (c *Cluster) runFrom(binaries Binaries, command Command) (*Process, error) {
+	command.Path = binaries.Program(command.Name)
+	command.Log = c.file(command.Name + ".log")
+	command.Name = c.Name + "/" + command.Name
+	process, err := StartProcess(command)
 	if err == nil {
 		c.processes = append(c.processes, process)
 	}

@@ -7,12 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"switchyard.dev/e2e/clusters"
 )
@@ -28,11 +30,12 @@ func run(m *testing.M) int {
 	if os.Getenv(childVariable) != "" {
 		return runAsParent()
 	}
+	log.SetLogger(logr.Discard())
 	began := time.Now()
 	c, err := clusters.Start(context.Background(), clusters.Options{
-		Name:   "shared",
-		Nodes:  []clusters.NodePool{{Name: "h100", Count: 2, GPUClass: "H100", GPUs: 8}},
-		JobSet: true,
+		Name:      "shared",
+		Nodes:     []clusters.NodePool{{Name: "h100", Count: 2, GPUClass: "H100", GPUs: 8}},
+		Operators: []clusters.Operator{clusters.JobSet},
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

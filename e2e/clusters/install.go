@@ -11,6 +11,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -26,12 +27,16 @@ type WebhookServer struct {
 	CABundle []byte
 }
 
+// certDir is where controller-runtime looks for serving certificates in the directory of temporary files, unless told
+// otherwise. Some programs cannot be told.
+const certDir = "k8s-webhook-server/serving-certs"
+
 func (c *Cluster) newWebhookServer(name string) (WebhookServer, error) {
 	port, err := c.reserve()
 	if err != nil {
 		return WebhookServer{}, err
 	}
-	dir := filepath.Join(c.Dir, name+"-certs")
+	dir := filepath.Join(c.Dir, name, certDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return WebhookServer{}, fmt.Errorf("certificates of %s: %w", name, err)
 	}
@@ -93,6 +98,37 @@ func (c *Cluster) InstallCRDs(ctx context.Context, crds []*apiextensionsv1.Custo
 	return nil
 }
 
+// RemoveCRDs removes CRDs, and with them all objects of their kinds, and returns when they are gone. One that is not there is no
+// error.
+func (c *Cluster) RemoveCRDs(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinition) error {
+	client, err := apiextensions.NewForConfig(c.Config)
+	if err != nil {
+		return fmt.Errorf("client of %s: %w", c.Name, err)
+	}
+	api := client.ApiextensionsV1().CustomResourceDefinitions()
+	for _, crd := range crds {
+		if err := api.Delete(ctx, crd.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("removing a CRD from %s: %w", c.Name, err)
+		}
+	}
+	for _, crd := range crds {
+		err := waitFor(ctx, c.apiserver, "removal of CRD "+crd.Name, func(ctx context.Context) error {
+			got, err := api.Get(ctx, crd.Name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("still there: %+v", got.Status.Conditions)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) error {
 	for _, condition := range crd.Status.Conditions {
 		if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
@@ -102,7 +138,7 @@ func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) error {
 	return errors.New("not established")
 }
 
-// InstallWebhooks applies webhook configurations, either of which may be nil, with services redirected to
+// InstallWebhooks applies webhook configurations, either of which may be nil or empty, with services redirected to
 // Cluster.Webhooks. They take effect at once: objects that a webhook must see can be written only when the
 // program that serves it runs.
 func (c *Cluster) InstallWebhooks(ctx context.Context, mutating *admissionregistrationv1.MutatingWebhookConfiguration,
@@ -120,7 +156,7 @@ func (c *Cluster) installWebhooks(ctx context.Context, server WebhookServer,
 		return fmt.Errorf("client of %s: %w", c.Name, err)
 	}
 	api := client.AdmissionregistrationV1()
-	if mutating != nil {
+	if mutating != nil && len(mutating.Webhooks) > 0 {
 		mutating = mutating.DeepCopy()
 		mutating.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"))
 		for i := range mutating.Webhooks {
@@ -130,7 +166,7 @@ func (c *Cluster) installWebhooks(ctx context.Context, server WebhookServer,
 			return fmt.Errorf("installing webhooks on %s: %w", c.Name, err)
 		}
 	}
-	if validating != nil {
+	if validating != nil && len(validating.Webhooks) > 0 {
 		validating = validating.DeepCopy()
 		validating.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"))
 		for i := range validating.Webhooks {

@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,9 +57,9 @@ type Options struct {
 	// Nodes, if any, runs kube-controller-manager, kube-scheduler and kwok, so that Jobs get pods
 	// that run and finish.
 	Nodes []NodePool
-	// JobSetCRD installs the JobSet CRD only; JobSet also runs its controller and webhooks.
-	JobSetCRD bool
-	JobSet    bool
+	// Operators run with their CRDs and webhooks; OperatorCRDs have their CRDs installed only.
+	Operators    []Operator
+	OperatorCRDs []Operator
 	// CountReadsOf are users whose reads are counted too, see Cluster.ReadCounts.
 	CountReadsOf []string
 	// StartTimeout bounds Start (0 means two minutes).
@@ -76,6 +77,11 @@ func (o Options) withDefaults() Options {
 func (o Options) validate() error {
 	if msgs := validation.IsDNS1123Label(o.Name); len(msgs) > 0 {
 		return fmt.Errorf("cluster name %q: %s", o.Name, msgs[0])
+	}
+	for _, name := range slices.Concat(o.Operators, o.OperatorCRDs) {
+		if _, ok := operators[name]; !ok {
+			return fmt.Errorf("no operator %q", name)
+		}
 	}
 	for _, p := range o.Nodes {
 		if msgs := validation.IsDNS1123Label(p.Name); len(msgs) > 0 {

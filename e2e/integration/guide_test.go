@@ -65,10 +65,10 @@ func newReader(ctx context.Context) reader {
 	root, err := clusters.SourceRoot()
 	Expect(err).NotTo(HaveOccurred())
 	worker := func(name string, nodes clusters.NodePool) clusters.Options {
-		return clusters.Options{Name: name, JobSet: true, Nodes: []clusters.NodePool{nodes}, CountReadsOf: installation.Users()}
+		return clusters.Options{Name: name, Operators: []clusters.Operator{clusters.JobSet}, Nodes: []clusters.NodePool{nodes}, CountReadsOf: installation.Users()}
 	}
 	started, err := clusters.StartAll(ctx,
-		clusters.Options{Name: "hub", Controllers: true, JobSetCRD: true, CountReadsOf: installation.Users()},
+		clusters.Options{Name: "hub", Controllers: true, OperatorCRDs: []clusters.Operator{clusters.JobSet}, CountReadsOf: installation.Users()},
 		worker("w1", clusters.NodePool{Name: "h100", Count: 2, GPUClass: "H100", GPUs: 8}),
 		worker("w2", clusters.NodePool{Name: "a100", Count: 2, GPUClass: "A100", GPUs: 8}))
 	Expect(err).NotTo(HaveOccurred())

@@ -23,7 +23,7 @@ func startSingleCluster(ctx context.Context, name string, nodes int, configurati
 	Expect(err).NotTo(HaveOccurred())
 	stage, err := installation.StartStage(ctx, installation.StageOptions{
 		Hub: clusters.Options{
-			Name: name, JobSet: true,
+			Name: name, Operators: []clusters.Operator{clusters.JobSet},
 			Nodes: []clusters.NodePool{{Name: "gpu", Count: nodes, GPUClass: "H100", GPUs: 8}},
 		},
 		Programs:      filepath.Join(root, "bin"),

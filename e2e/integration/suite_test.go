@@ -44,10 +44,10 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	nodes := []clusters.NodePool{{Name: "gpu", Count: 2, GPUClass: "H100", GPUs: 8}}
 	stage, err := installation.StartStage(ctx, installation.StageOptions{
-		Hub: clusters.Options{Name: "hub", Controllers: true, JobSetCRD: true},
+		Hub: clusters.Options{Name: "hub", Controllers: true, OperatorCRDs: []clusters.Operator{clusters.JobSet}},
 		Workers: []clusters.Options{
-			{Name: "w1", Nodes: nodes, JobSet: true},
-			{Name: "w2", Nodes: nodes, JobSet: true},
+			{Name: "w1", Nodes: nodes, Operators: []clusters.Operator{clusters.JobSet}},
+			{Name: "w2", Nodes: nodes, Operators: []clusters.Operator{clusters.JobSet}},
 		},
 		Programs:      filepath.Join(root, "bin"),
 		Links:         true,

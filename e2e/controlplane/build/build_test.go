@@ -11,11 +11,11 @@ import (
 
 func TestTheKeyChangesWithWhatIsTakenFromElsewhere(t *testing.T) {
 	t.Chdir("..") // the module's directory, where the program runs
-	none, err := key(nil)
+	none, err := controlPlane.key(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := key(nil)
+	again, err := controlPlane.key(nil)
 	if err != nil || again != none {
 		t.Errorf("the same inputs have keys %s and %s (%v)", none, again, err)
 	}
@@ -23,7 +23,7 @@ func TestTheKeyChangesWithWhatIsTakenFromElsewhere(t *testing.T) {
 	if err := os.WriteFile(etcd, []byte("#!"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	taken, err := key(map[string]string{"etcd": etcd})
+	taken, err := controlPlane.key(map[string]string{"etcd": etcd})
 	if err != nil || taken == none {
 		t.Errorf("the key is %s with and without an etcd of another's (%v)", taken, err)
 	}
@@ -36,7 +36,7 @@ func TestOnlyProgramsThatCanRunAreTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	taken := takenFrom(assets)
+	taken := controlPlane.takenFrom(assets)
 	if len(taken) != 1 || taken["etcd"] != filepath.Join(assets, "etcd") {
 		t.Errorf("taken: %v; want etcd only", taken)
 	}

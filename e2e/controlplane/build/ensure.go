@@ -16,11 +16,12 @@ import (
 // complete marks a directory in which nothing is missing; it is written last.
 const complete = "complete"
 
-// ensure returns the directory with all programs, building what is missing. Two that run at once do
-// not both build: the second waits for the first. An interrupted build goes on where it was.
-func ensure(ctx context.Context, assets string, progress io.Writer) (string, error) {
-	taken := takenFrom(assets)
-	name, err := key(taken)
+// ensure returns the directory with all of a set, building what is missing. Programs found in the directory of assets,
+// if one is given, are taken from there. Two that run at once do not both build: the second waits for the first. An
+// interrupted build goes on where it was.
+func ensure(ctx context.Context, s set, assets string, progress io.Writer) (string, error) {
+	taken := s.takenFrom(assets)
+	name, err := s.key(taken)
 	if err != nil {
 		return "", err
 	}
@@ -28,6 +29,7 @@ func ensure(ctx context.Context, assets string, progress io.Writer) (string, err
 	if err != nil {
 		return "", err
 	}
+	root = filepath.Join(root, s.dir)
 	dir := filepath.Join(root, name)
 	if exists(filepath.Join(dir, complete)) {
 		return dir, nil
@@ -43,7 +45,7 @@ func ensure(ctx context.Context, assets string, progress io.Writer) (string, err
 	if exists(filepath.Join(dir, complete)) {
 		return dir, nil
 	}
-	b := builder{dir: dir, taken: taken, progress: progress}
+	b := builder{set: s, dir: dir, taken: taken, progress: progress}
 	if err := b.all(ctx); err != nil {
 		return "", err
 	}
@@ -66,7 +68,7 @@ func lock(path string, progress io.Writer) (unlock func(), err error) {
 	}
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		fmt.Fprintln(progress, "waiting for another build of the control plane programs to finish")
+		fmt.Fprintln(progress, "waiting for another build of the same to finish")
 		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
 	}
 	if err != nil {
@@ -76,15 +78,16 @@ func lock(path string, progress io.Writer) (unlock func(), err error) {
 }
 
 type builder struct {
+	set      set
 	dir      string
 	taken    map[string]string
 	progress io.Writer
 }
 
 func (b builder) all(ctx context.Context) error {
-	fmt.Fprintf(b.progress, "building %d control plane programs into %s (once; about 8 minutes on 2 cores)\n", len(programs), b.dir)
-	for i, p := range programs {
-		fmt.Fprintf(b.progress, "[%d/%d] %s ... ", i+1, len(programs), p.name)
+	fmt.Fprintf(b.progress, "building %d programs into %s (once; %s)\n", len(b.set.programs), b.dir, b.set.lasts)
+	for i, p := range b.set.programs {
+		fmt.Fprintf(b.progress, "[%d/%d] %s ... ", i+1, len(b.set.programs), p.name)
 		start := time.Now()
 		how, err := b.one(ctx, p)
 		if err != nil {
@@ -93,7 +96,7 @@ func (b builder) all(ctx context.Context) error {
 		}
 		fmt.Fprintf(b.progress, "%s%.0f s\n", how, time.Since(start).Seconds())
 	}
-	for _, m := range manifests {
+	for _, m := range b.set.manifests {
 		if err := b.copyManifest(ctx, m); err != nil {
 			return fmt.Errorf("copying %s: %w", m.target, err)
 		}
@@ -110,12 +113,14 @@ func (b builder) one(ctx context.Context, p program) (how string, err error) {
 	if path, ok := b.taken[p.name]; ok {
 		return "taken from " + path + ", ", os.Symlink(path, target)
 	}
-	version, err := output(ctx, "go", "list", "-m", "-f", "{{.Version}}", p.module)
-	if err != nil {
-		return "", err
+	var version string
+	if p.module != "" {
+		if version, err = b.output(ctx, "go", "list", "-m", "-f", "{{.Version}}", p.module); err != nil {
+			return "", err
+		}
 	}
 	part := target + ".part"
-	_, err = output(ctx, "go", "build", "-trimpath", "-ldflags", p.ldflags(version), "-o", part, p.pkg)
+	_, err = b.output(ctx, "go", "build", "-trimpath", "-ldflags", p.ldflags(version), "-o", part, p.pkg)
 	if err != nil {
 		return "", err
 	}
@@ -123,25 +128,45 @@ func (b builder) one(ctx context.Context, p program) (how string, err error) {
 }
 
 func (b builder) copyManifest(ctx context.Context, m manifest) error {
-	module, err := output(ctx, "go", "list", "-m", "-f", "{{.Dir}}", m.module)
-	if err != nil {
-		return err
-	}
-	data, err := os.ReadFile(filepath.Join(module, m.path))
+	module, err := b.output(ctx, "go", "list", "-m", "-f", "{{.Dir}}", m.module)
 	if err != nil {
 		return err
 	}
 	target := filepath.Join(b.dir, "manifests", m.target)
-	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+	if !strings.Contains(m.path, "*") {
+		return copyFile(filepath.Join(module, m.path), target)
+	}
+	paths, err := filepath.Glob(filepath.Join(module, m.path))
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(target, data, 0o644)
+	if len(paths) == 0 {
+		return fmt.Errorf("%s has no files like %s", m.module, m.path)
+	}
+	for _, path := range paths {
+		if err := copyFile(path, filepath.Join(target, filepath.Base(path))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// output runs a command of the go tool without cgo and outside any workspace; its error carries what
-// the command said.
-func output(ctx context.Context, name string, args ...string) (string, error) {
+func copyFile(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o644)
+}
+
+// output runs a command of the go tool in the set's module, without cgo and outside any workspace; its error carries
+// what the command said.
+func (b builder) output(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = b.set.module
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly")
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

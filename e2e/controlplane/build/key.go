@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // sources are those of this program that decide how to build: another way is another set of binaries.
@@ -17,7 +18,7 @@ import (
 //go:embed ensure.go programs.go
 var sources embed.FS
 
-// cacheRoot is the directory under which every set of binaries has its own.
+// cacheRoot is the directory under which every set has its own.
 func cacheRoot() (string, error) {
 	base := os.Getenv("SWITCHYARD_CACHE")
 	if base == "" {
@@ -27,59 +28,72 @@ func cacheRoot() (string, error) {
 		}
 		base = filepath.Join(home, ".cache", "switchyard")
 	}
-	return filepath.Abs(filepath.Join(base, "controlplane"))
+	return filepath.Abs(base)
 }
 
-// key names a set of binaries by everything they are made from: the pinned modules, the way they are
-// built, the Go release and platform, and the programs taken from elsewhere.
-func key(taken map[string]string) (string, error) {
+// key names a build of a set by everything it is made from: the pinned modules, the way it is built, the Go release and
+// platform, sources of ours, and the programs taken from elsewhere.
+func (s set) key(taken map[string]string) (string, error) {
 	hash := sha256.New()
-	fmt.Fprintln(hash, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(hash, "%s %s %s %+v\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, s)
+	pinned := os.DirFS(s.module)
 	for _, name := range []string{"go.mod", "go.sum"} {
-		data, err := os.ReadFile(name)
-		if err != nil {
+		if err := hashFile(hash, pinned, name); err != nil {
 			return "", fmt.Errorf("not in the directory of the controlplane module: %w", err)
 		}
-		fmt.Fprintf(hash, "%s %d\n%s", name, len(data), data)
 	}
-	if err := hashSources(hash); err != nil {
+	if err := hashTree(hash, sources, "."); err != nil {
 		return "", err
 	}
-	for _, p := range programs {
-		path, ok := taken[p.name]
-		if !ok {
-			continue
+	for _, p := range s.programs {
+		if err := p.hash(hash, pinned, taken[p.name]); err != nil {
+			return "", err
 		}
-		info, err := os.Stat(path)
-		if err != nil {
-			return "", fmt.Errorf("program taken from KUBEBUILDER_ASSETS: %w", err)
-		}
-		fmt.Fprintln(hash, p.name, path, info.Size(), info.ModTime().UnixNano())
 	}
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-func hashSources(into io.Writer) error {
-	return fs.WalkDir(sources, ".", func(path string, entry fs.DirEntry, err error) error {
+// hash adds what a program is made from, if that is not a pinned module: a file elsewhere, or sources of ours.
+func (p program) hash(into io.Writer, module fs.FS, taken string) error {
+	if taken != "" {
+		info, err := os.Stat(taken)
+		if err != nil {
+			return fmt.Errorf("program taken from KUBEBUILDER_ASSETS: %w", err)
+		}
+		_, err = fmt.Fprintln(into, p.name, taken, info.Size(), info.ModTime().UnixNano())
+		return err
+	}
+	if dir, ours := strings.CutPrefix(p.pkg, "./"); ours {
+		return hashTree(into, module, dir)
+	}
+	return nil
+}
+
+func hashTree(into io.Writer, files fs.FS, root string) error {
+	return fs.WalkDir(files, root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		data, err := sources.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(into, "%s %d\n%s", path, len(data), data)
-		return err
+		return hashFile(into, files, path)
 	})
 }
 
+func hashFile(into io.Writer, files fs.FS, path string) error {
+	data, err := fs.ReadFile(files, path)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(into, "%s %d\n%s", path, len(data), data)
+	return err
+}
+
 // takenFrom finds the programs that exist in a directory; "" has none.
-func takenFrom(assets string) map[string]string {
+func (s set) takenFrom(assets string) map[string]string {
 	taken := map[string]string{}
 	if assets == "" {
 		return taken
 	}
-	for _, p := range programs {
+	for _, p := range s.programs {
 		path, err := filepath.Abs(filepath.Join(assets, p.name))
 		if err != nil {
 			continue

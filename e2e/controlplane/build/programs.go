@@ -2,8 +2,23 @@ package main
 
 import "fmt"
 
+// set is what is built together and has a directory of its own in the cache.
+type set struct {
+	// dir is where, below the cache.
+	dir string
+	// module is the directory of the Go module that pins the versions.
+	module    string
+	programs  []program
+	manifests []manifest
+	// lasts is how long a build from nothing takes.
+	lasts string
+}
+
+// controlPlane is what every cluster needs.
+var controlPlane = set{dir: "controlplane", module: ".", programs: programs, manifests: manifests, lasts: "about 8 minutes on 2 cores"}
+
 // program is one binary: what it is called in bin/, the package that is its main, and the module
-// whose version it shall report.
+// whose version it shall report; "" if nobody asks for it.
 type program struct {
 	name, pkg, module string
 }
@@ -21,7 +36,8 @@ var programs = []program{
 	{"kubectl", kubernetes + "/cmd/kubectl", kubernetes},
 }
 
-// manifest is a file of a module that the cluster library applies.
+// manifest is a file of a module that the cluster library applies, and its name in manifests/. A path with a pattern
+// stands for all files that match it; the target is their directory then.
 type manifest struct {
 	module, path, target string
 }
@@ -48,7 +64,7 @@ func (p program) ldflags(version string) string {
 		return flags
 	case "sigs.k8s.io/jobset":
 		return strip + " -X sigs.k8s.io/jobset/pkg/version.GitVersion=" + version
-	default: // etcd and kwok carry their version in their sources
+	default: // the others carry their version in their sources, or nobody asks for it
 		return strip
 	}
 }
