@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // BinariesVariable names the environment variable that points at a directory made by the builder
@@ -36,9 +37,24 @@ func FindBinaries(ctx context.Context, progress io.Writer) (Binaries, error) {
 	return build(ctx, progress)
 }
 
+// found are the directories of operators that the builder has told, which does not have to be asked for every cluster.
+var found = struct {
+	sync.Mutex
+	operators map[Operator]Binaries
+}{operators: map[Operator]Binaries{}}
+
 // findOperator is the builder's directory of an operator, which it builds when it is missing, as FindBinaries does.
 func findOperator(ctx context.Context, name Operator, progress io.Writer) (Binaries, error) {
-	return build(ctx, progress, string(name))
+	found.Lock()
+	defer found.Unlock()
+	if binaries, ok := found.operators[name]; ok {
+		return binaries, nil
+	}
+	binaries, err := build(ctx, progress, string(name))
+	if err == nil {
+		found.operators[name] = binaries
+	}
+	return binaries, err
 }
 
 // build runs the builder: for the control plane if no name is given, else for an operator.

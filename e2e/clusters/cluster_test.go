@@ -146,17 +146,17 @@ func newJob(name string, pods int32, annotations map[string]string) *batchv1.Job
 	}
 }
 
-// eventually polls for up to 30 seconds.
+// eventually polls for up to a minute.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		err := check()
 		if err == nil {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 30 s: %s: %v", what, err)
+			t.Fatalf("not within a minute: %s: %v", what, err)
 		}
 		select {
 		case <-t.Context().Done():

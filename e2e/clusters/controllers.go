@@ -11,10 +11,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// controllers are those whose work can be seen through a job: its pods, their removal with it, its TTL, its namespace, and
-// the tokens and roles of programs that watch it.
+// controllers are those whose work can be seen through a job: its pods, also by way of sets and services that operators make,
+// their removal with it, its TTL, its namespace, and the tokens and roles of programs that watch it.
 var controllers = []string{
 	"job-controller",
+	"statefulset-controller",
+	"deployment-controller",
+	"replicaset-controller",
+	"endpointslice-controller",
 	"garbage-collector-controller",
 	"pod-garbage-collector-controller",
 	"ttl-after-finished-controller",

@@ -89,7 +89,10 @@ func (c *Cluster) InstallCRDs(ctx context.Context, crds []*apiextensionsv1.Custo
 			if err != nil {
 				return err
 			}
-			return isEstablished(got)
+			if err := isEstablished(got); err != nil {
+				return err
+			}
+			return list(ctx, client, crd)
 		})
 		if err != nil {
 			return err
@@ -114,15 +117,32 @@ func (c *Cluster) RemoveCRDs(ctx context.Context, crds []*apiextensionsv1.Custom
 	for _, crd := range crds {
 		err := waitFor(ctx, c.apiserver, "removal of CRD "+crd.Name, func(ctx context.Context) error {
 			got, err := api.Get(ctx, crd.Name, metav1.GetOptions{})
-			if apierrors.IsNotFound(err) {
-				return nil
+			if err == nil {
+				return fmt.Errorf("still there: %+v", got.Status.Conditions)
 			}
-			if err != nil {
+			if !apierrors.IsNotFound(err) {
 				return err
 			}
-			return fmt.Errorf("still there: %+v", got.Status.Conditions)
+			if err := list(ctx, client, crd); !apierrors.IsNotFound(err) {
+				return fmt.Errorf("still served (%w)", err)
+			}
+			return nil
 		})
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list lists the objects of a CRD: the API server begins and ceases to serve them a moment after the CRD says so.
+func list(ctx context.Context, client apiextensions.Interface, crd *apiextensionsv1.CustomResourceDefinition) error {
+	for _, version := range crd.Spec.Versions {
+		if !version.Served {
+			continue
+		}
+		path := []string{"apis", crd.Spec.Group, version.Name, crd.Spec.Names.Plural}
+		if err := client.Discovery().RESTClient().Get().AbsPath(path...).Param("limit", "1").Do(ctx).Error(); err != nil {
 			return err
 		}
 	}

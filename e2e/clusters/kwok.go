@@ -23,6 +23,9 @@ func (c *Cluster) startKwok() error {
 		"--kubeconfig="+kubeconfig,
 		"--config="+c.file("kwok.yaml"),
 		"--manage-all-nodes",
+		// Every node's address, and so every pod's: one for documentation, at which nothing is ever found. A pod without an address
+		// is no endpoint of a service.
+		"--node-ip=192.0.2.1",
 		// Node leases are not watched here (the node lifecycle controller does not run).
 		"--node-lease-duration-seconds=0",
 	)

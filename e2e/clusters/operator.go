@@ -6,8 +6,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
 
@@ -18,12 +21,26 @@ func (c *Cluster) startOperators(ctx context.Context) error {
 			return err
 		}
 	}
+	started := map[Operator]*startedOperator{}
 	for _, name := range c.options.Operators {
-		if err := c.startOperator(ctx, name); err != nil {
+		o, err := c.startOperator(ctx, name)
+		if err != nil {
+			return fmt.Errorf("operator %s: %w", name, err)
+		}
+		started[name] = o
+	}
+	for _, name := range c.options.Operators {
+		if err := c.finishOperator(ctx, name, started[name]); err != nil {
 			return fmt.Errorf("operator %s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// startedOperator is one that may not be ready.
+type startedOperator struct {
+	at      place
+	process *Process
 }
 
 // InstallOperatorCRDs installs the CRDs of an operator, which need not run.
@@ -49,30 +66,14 @@ func (c *Cluster) crdsOf(ctx context.Context, name Operator) ([]*apiextensionsv1
 	if err != nil {
 		return nil, err
 	}
-	var crds []*apiextensionsv1.CustomResourceDefinition
-	for _, pattern := range operators[name].crds {
-		paths, err := filepath.Glob(binaries.manifest(pattern))
-		if err != nil {
-			return nil, fmt.Errorf("CRDs of %s: %w", name, err)
-		}
-		for _, path := range paths {
-			crd := &apiextensionsv1.CustomResourceDefinition{}
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return nil, fmt.Errorf("manifest: %w", err)
-			}
-			if err := yaml.Unmarshal(data, crd); err != nil {
-				return nil, fmt.Errorf("manifest %s: %w", path, err)
-			}
-			// None of them has a version that another is converted to, so a stanza would only name a service that is not here.
-			crd.Spec.Conversion = nil
-			crds = append(crds, crd)
-		}
+	crds, err := readManifests[apiextensionsv1.CustomResourceDefinition](binaries.manifest(operators[name].crds))
+	for _, crd := range crds {
+		// The stored version is the newest of each, and nobody here speaks an older one, which would cost the API server seconds to
+		// digest. So there is nothing to convert either.
+		crd.Spec.Conversion = nil
+		crd.Spec.Versions = slices.DeleteFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return !v.Storage })
 	}
-	if len(crds) == 0 {
-		return nil, fmt.Errorf("no CRDs of %s in %s", name, binaries.Dir)
-	}
-	return crds, nil
+	return crds, err
 }
 
 func (c *Cluster) binariesOf(ctx context.Context, name Operator) (Binaries, error) {
@@ -86,27 +87,36 @@ func (c *Cluster) binariesOf(ctx context.Context, name Operator) (Binaries, erro
 	return findOperator(ctx, name, os.Stderr)
 }
 
-// startOperator runs an operator as its own manifests would, with its CRDs and webhooks, and returns when it is ready.
-func (c *Cluster) startOperator(ctx context.Context, name Operator) error {
+// startOperator installs the CRDs of an operator and runs it.
+func (c *Cluster) startOperator(ctx context.Context, name Operator) (*startedOperator, error) {
 	if err := c.InstallOperatorCRDs(ctx, name); err != nil {
-		return err
+		return nil, err
 	}
-	at, err := c.newPlace(name)
+	at, err := c.newPlace(ctx, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	process, err := c.runOperator(ctx, name, at)
-	if err != nil {
-		return err
-	}
-	err = waitFor(ctx, process, "readiness", func(ctx context.Context) error { return waitForOK(ctx, "http://"+at.health+"/readyz") })
-	if err != nil {
-		return err
-	}
-	return c.installOperatorWebhooks(ctx, name, at.webhooks, process)
+	process, err := c.runOperator(name, at)
+	return &startedOperator{at: at, process: process}, err
 }
 
-func (c *Cluster) newPlace(name Operator) (place, error) {
+// finishOperator installs what an operator needs once it is ready, as its own manifests would, and returns when that is done.
+func (c *Cluster) finishOperator(ctx context.Context, name Operator, o *startedOperator) error {
+	err := waitFor(ctx, o.process, "readiness", func(ctx context.Context) error { return waitForOK(ctx, "http://"+o.at.health+"/readyz") })
+	if err != nil {
+		return err
+	}
+	if err := c.installOperatorWebhooks(ctx, name, o); err != nil {
+		return err
+	}
+	return c.installDefaults(ctx, name, o.at)
+}
+
+func (c *Cluster) newPlace(ctx context.Context, name Operator) (place, error) {
+	binaries, err := c.binariesOf(ctx, name)
+	if err != nil {
+		return place{}, err
+	}
 	server, err := c.newWebhookServer(string(name))
 	if err != nil {
 		return place{}, err
@@ -116,25 +126,72 @@ func (c *Cluster) newPlace(name Operator) (place, error) {
 		return place{}, err
 	}
 	kubeconfig, err := c.UserKubeconfigFile(operators[name].program, mastersGroup)
-	return place{kubeconfig: kubeconfig, config: c.file(string(name) + ".yaml"), health: health.Addr(), webhooks: server}, err
+	if err != nil {
+		return place{}, err
+	}
+	return place{
+		kubeconfig: kubeconfig, config: c.file(string(name) + ".yaml"), health: health.Addr(), webhooks: server, binaries: binaries,
+	}, nil
 }
 
-func (c *Cluster) runOperator(ctx context.Context, name Operator, at place) (*Process, error) {
+func (c *Cluster) runOperator(name Operator, at place) (*Process, error) {
 	o := operators[name]
-	binaries, err := c.binariesOf(ctx, name)
-	if err != nil {
-		return nil, err
-	}
 	if o.config != nil {
 		if err := os.WriteFile(at.config, []byte(o.config(at)), 0o600); err != nil {
 			return nil, fmt.Errorf("configuration: %w", err)
 		}
 	}
-	return c.runFrom(binaries, Command{
-		Name: o.program,
-		Args: o.args(at),
-		Env:  []string{"TMPDIR=" + c.file(string(name))},
-	})
+	command := Command{Name: o.program, Args: o.args(at), Env: []string{"TMPDIR=" + c.file(string(name))}}
+	if o.env != nil {
+		command.Env = append(command.Env, o.env(at)...)
+	}
+	return c.runFrom(at.binaries, command)
+}
+
+// installDefaults creates the objects that an operator's own installation has.
+func (c *Cluster) installDefaults(ctx context.Context, name Operator, at place) error {
+	o := operators[name]
+	if o.defaults == "" {
+		return nil
+	}
+	objects, err := readManifests[unstructured.Unstructured](at.binaries.manifest(o.defaults))
+	if err != nil {
+		return err
+	}
+	client, err := client.New(c.Config, client.Options{})
+	if err != nil {
+		return fmt.Errorf("client of %s: %w", c.Name, err)
+	}
+	for _, object := range objects {
+		if err := client.Create(ctx, object); err != nil {
+			return fmt.Errorf("default %s of %s: %w", object.GetName(), name, err)
+		}
+	}
+	return nil
+}
+
+// readManifests reads the files that match a pattern, of which there must be some.
+func readManifests[T any](pattern string) ([]*T, error) {
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("manifests: %w", err)
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("there are no manifests %s", pattern)
+	}
+	var all []*T
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("manifest: %w", err)
+		}
+		object := new(T)
+		if err := yaml.Unmarshal(data, object); err != nil {
+			return nil, fmt.Errorf("manifest %s: %w", path, err)
+		}
+		all = append(all, object)
+	}
+	return all, nil
 }
 
 func waitForOK(ctx context.Context, url string) error {

@@ -26,27 +26,23 @@ type operatorWebhooks struct {
 }
 
 // installOperatorWebhooks installs webhooks once each of them is served: an operator may say that it is ready before that.
-func (c *Cluster) installOperatorWebhooks(ctx context.Context, name Operator, server WebhookServer, process *Process) error {
-	o := operators[name]
+func (c *Cluster) installOperatorWebhooks(ctx context.Context, name Operator, started *startedOperator) error {
+	o, at := operators[name], started.at
 	if o.webhooks == "" {
 		return nil
 	}
-	binaries, err := c.binariesOf(ctx, name)
-	if err != nil {
-		return err
-	}
-	all, err := readWebhooks(binaries.manifest(o.webhooks))
+	all, err := readWebhooks(at.binaries.manifest(o.webhooks))
 	if err != nil {
 		return err
 	}
 	all.mutating.Name, all.validating.Name = string(name), string(name)
 	all.narrow(o.ofPods)
-	client, err := server.client()
+	client, err := at.webhooks.client()
 	if err != nil {
 		return err
 	}
-	err = waitFor(ctx, process, "webhooks", func(ctx context.Context) error {
-		for _, url := range all.urls(server) {
+	err = waitFor(ctx, started.process, "webhooks", func(ctx context.Context) error {
+		for _, url := range all.urls(at.webhooks) {
 			if err := isServed(ctx, client, url); err != nil {
 				return err
 			}
@@ -56,7 +52,7 @@ func (c *Cluster) installOperatorWebhooks(ctx context.Context, name Operator, se
 	if err != nil {
 		return err
 	}
-	return c.installWebhooks(ctx, server, &all.mutating, &all.validating)
+	return c.installWebhooks(ctx, at.webhooks, &all.mutating, &all.validating)
 }
 
 // narrow gives the webhooks for pods an object selector.

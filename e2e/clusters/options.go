@@ -57,20 +57,23 @@ type Options struct {
 	// Nodes, if any, runs kube-controller-manager, kube-scheduler and kwok, so that Jobs get pods
 	// that run and finish.
 	Nodes []NodePool
-	// Operators run with their CRDs and webhooks; OperatorCRDs have their CRDs installed only.
+	// Operators run with their CRDs and webhooks; OperatorCRDs have their CRDs installed only. Trainer brings JobSet along.
 	Operators    []Operator
 	OperatorCRDs []Operator
 	// CountReadsOf are users whose reads are counted too, see Cluster.ReadCounts.
 	CountReadsOf []string
-	// StartTimeout bounds Start (0 means two minutes).
+	// StartTimeout bounds Start (0 means two minutes, and half a minute more for each operator).
 	StartTimeout time.Duration
 }
 
 func (o Options) withDefaults() Options {
-	if o.StartTimeout == 0 {
-		o.StartTimeout = 2 * time.Minute
-	}
 	o.Controllers = o.Controllers || len(o.Nodes) > 0
+	if slices.Contains(o.Operators, Trainer) && !slices.Contains(o.Operators, JobSet) {
+		o.Operators = append([]Operator{JobSet}, o.Operators...)
+	}
+	if o.StartTimeout == 0 {
+		o.StartTimeout = 2*time.Minute + time.Duration(len(o.Operators)+len(o.OperatorCRDs))*30*time.Second
+	}
 	return o
 }
 

@@ -63,8 +63,8 @@ func (p program) hash(into io.Writer, module fs.FS, taken string) error {
 		_, err = fmt.Fprintln(into, p.name, taken, info.Size(), info.ModTime().UnixNano())
 		return err
 	}
-	if dir, ours := strings.CutPrefix(p.pkg, "./"); ours {
-		return hashTree(into, module, dir)
+	if strings.HasPrefix(p.pkg, "./") { // it may import others of ours
+		return hashTree(into, module, ".")
 	}
 	return nil
 }

@@ -5,25 +5,59 @@ import (
 	"slices"
 )
 
-// operators are programs that run a kind of jobs, each with what it needs beside it, by name.
+const (
+	trainingOperator = "github.com/kubeflow/training-operator"
+	mpiOperator      = "github.com/kubeflow/mpi-operator"
+	kuberay          = "github.com/ray-project/kuberay/ray-operator"
+	trainer          = "github.com/kubeflow/trainer/v2"
+	lws              = "sigs.k8s.io/lws"
+	appwrapper       = "github.com/project-codeflare/appwrapper"
+	sparkOperator    = "github.com/kubeflow/spark-operator/v2"
+)
+
+// operators are programs that run a kind of jobs, each with what it needs beside it, by name. Those whose package is below
+// "./" have a main of ours, which says why.
 var operators = map[string]set{
 	"training-operator": operator("training-operator", "./training-operator", []manifest{
 		// Not that of MPIJobs, which belongs to the MPI operator.
 		{trainingOperator, "manifests/base/crds/kubeflow.org_[^m]*.yaml", "crds"},
 		{trainingOperator, "manifests/base/webhook/manifests.yaml", "webhooks.yaml"},
 	}),
+	"mpi-operator": operator("mpi-operator", "./mpi-operator", []manifest{
+		{mpiOperator, "manifests/base/kubeflow.org_mpijobs.yaml", "crds/mpijobs.yaml"},
+	}),
+	"kuberay": operator("kuberay", "./kuberay", []manifest{
+		// Not that of RayCronJobs, which are off unless a feature gate says otherwise.
+		{kuberay, "config/crd/bases/ray.io_rayclusters.yaml", "crds/rayclusters.yaml"},
+		{kuberay, "config/crd/bases/ray.io_rayjobs.yaml", "crds/rayjobs.yaml"},
+		{kuberay, "config/crd/bases/ray.io_rayservices.yaml", "crds/rayservices.yaml"},
+	}),
+	"trainer": operator("trainer", trainer+"/cmd/trainer-controller-manager", []manifest{
+		{trainer, "manifests/base/crds/trainer.kubeflow.org_*.yaml", "crds"},
+		{trainer, "manifests/base/webhook/manifests.yaml", "webhooks.yaml"},
+		{trainer, "manifests/base/runtimes/*_distributed.yaml", "defaults"},
+	}),
+	"lws": operator("lws", lws+"/cmd", []manifest{
+		{lws, "config/crd/bases/*.yaml", "crds"},
+		{lws, "config/webhook/manifests.yaml", "webhooks.yaml"},
+	}),
+	"appwrapper": operator("appwrapper", "./appwrapper", []manifest{
+		{appwrapper, "config/crd/bases/*.yaml", "crds"},
+		{appwrapper, "config/webhook/manifests.yaml", "webhooks.yaml"},
+	}),
+	"spark-operator": operator("spark-operator", "./spark-operator", []manifest{
+		{sparkOperator, "config/crd/bases/*.yaml", "crds"},
+	}, program{"spark-submit", "./spark-submit", ""}),
 }
 
-const trainingOperator = "github.com/kubeflow/training-operator"
-
-// operator is the set of an operator whose program has its name.
-func operator(name, pkg string, beside []manifest) set {
+// operator is the set of an operator whose program has its name, with the programs that it calls.
+func operator(name, pkg string, beside []manifest, calls ...program) set {
 	return set{
 		dir:       "operators/" + name,
 		module:    "operators",
-		programs:  []program{{name, pkg, ""}},
+		programs:  append([]program{{name, pkg, ""}}, calls...),
 		manifests: beside,
-		lasts:     "some minutes for the first of them",
+		lasts:     "about 3 minutes for the first of them, seconds for the others",
 	}
 }
 
