@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
@@ -12,12 +13,14 @@ import (
 	"switchyard.dev/worker/job/podgroup/podmeta"
 )
 
-// CacheOptions says which pods a cache shows to this package, and what of them: those that bear the mark of managed pods, small.
-func CacheOptions() cache.ByObject {
-	return cache.ByObject{
-		Label:     labels.SelectorFromSet(labels.Set{kueue.ManagedLabel: kueue.ManagedLabelValue}),
-		Transform: strip,
+// CacheOptions says which pods a cache shows, and what of them: those that bear the mark of managed pods, small. With unmarked it shows
+// all, for integrations that mark the pods of their objects only after those were created; of pods that are nobody's it knows little more
+// than the names then.
+func CacheOptions(unmarked bool) cache.ByObject {
+	if unmarked {
+		return cache.ByObject{Transform: strip}
 	}
+	return cache.ByObject{Label: labels.SelectorFromSet(labels.Set{kueue.ManagedLabel: kueue.ManagedLabelValue}), Transform: strip}
 }
 
 // strip leaves of a pod what decisions read and what patches of it must not lose. A pod that waits keeps its spec, of which its
@@ -29,7 +32,11 @@ func strip(object any) (any, error) {
 	}
 	pod.ManagedFields = nil
 	pod.Status = stripStatus(&pod.Status)
-	if !podmeta.IsGated(pod) {
+	switch {
+	case !podmeta.IsManaged(pod) && !podmeta.HasSuspendingParent(pod):
+		pod.ObjectMeta = metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion}
+		pod.Spec, pod.Status = corev1.PodSpec{}, corev1.PodStatus{}
+	case !podmeta.IsGated(pod):
 		pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, SchedulingGates: pod.Spec.SchedulingGates}
 		pod.Annotations = ownAnnotations(pod.Annotations)
 	}
@@ -45,11 +52,12 @@ func stripStatus(status *corev1.PodStatus) corev1.PodStatus {
 	}
 }
 
-// ownAnnotations leaves out what other programs have written on a pod, some of which is long.
+// ownAnnotations leaves out what other programs have written on a pod, some of which is long, but for what LeaderWorkerSets say of it.
 func ownAnnotations(all map[string]string) map[string]string {
 	var own map[string]string
 	for key, value := range all {
-		if strings.HasPrefix(key, "kueue.x-k8s.io/") || strings.HasPrefix(key, "switchyard.dev/") {
+		domain, _, _ := strings.Cut(key, "/")
+		if domain == "kueue.x-k8s.io" || domain == "switchyard.dev" || domain == "leaderworkerset.sigs.k8s.io" {
 			if own == nil {
 				own = map[string]string{}
 			}

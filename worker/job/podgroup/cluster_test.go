@@ -44,10 +44,16 @@ type cluster struct {
 	testing.TB
 	client.Client
 	reconciler reconcile.Reconciler
-	clock      *testclock.FakeClock
-	recorder   *events.FakeRecorder
+	// restart makes the reconciler forget what it has written.
+	restart  func()
+	clock    *testclock.FakeClock
+	recorder *events.FakeRecorder
 	// target is what is reconciled: the group by default.
 	target reconcile.Request
+	// frozen makes the cache show pods as they were.
+	frozen []corev1.Pod
+	// refuse, if set, is asked before a pod is patched.
+	refuse func(pod client.Object) error
 	// writes are the API calls of the reconciler that changed something, in no order where it makes several at a time.
 	mu     sync.Mutex
 	writes []string
@@ -74,16 +80,22 @@ func newClusterWith(t testing.TB, configure func(*job.Options), objects ...clien
 	inner := podgroup.WithIndexes(fake.NewClientBuilder().WithScheme(s), o.Gates).WithTypeConverters(jobtest.Converters(t)...).
 		WithStatusSubresource(&kueue.Workload{}, &corev1.Pod{}).WithObjects(objects...).Build()
 	c.Client = inner
-	c.reconciler, _, _ = podgroup.NewReconciler(o, c.countWrites(inner), stripped(inner), inner, c.recorder)
+	c.restart = func() {
+		c.reconciler, _, _ = podgroup.NewReconciler(o, c.countWrites(inner), c.stripped(inner), inner, c.recorder)
+	}
+	c.restart()
 	return c
 }
 
 // stripped is what the reconciler's cache shows of pods.
-func stripped(inner client.WithWatch) client.Reader {
+func (c *cluster) stripped(inner client.WithWatch) client.Reader {
 	return interceptor.NewClient(inner, interceptor.Funcs{
 		List: func(ctx context.Context, w client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 			err := w.List(ctx, list, opts...)
 			if pods, ok := list.(*corev1.PodList); ok {
+				if c.frozen != nil {
+					pods.Items = slices.Clone(c.frozen)
+				}
 				for i := range pods.Items {
 					podgroup.Strip(&pods.Items[i])
 				}
@@ -123,6 +135,11 @@ func (c *cluster) countWrites(inner client.WithWatch) client.Client {
 			return w.Delete(ctx, obj, opts...)
 		},
 		Patch: func(ctx context.Context, w client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if c.refuse != nil {
+				if err := c.refuse(obj); err != nil {
+					return err
+				}
+			}
 			note("patch", obj, "")
 			return w.Patch(ctx, obj, p, opts...)
 		},
@@ -200,6 +217,16 @@ func (c *cluster) pod(name string) *corev1.Pod {
 	c.requireNoError(c.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, pod))
 	return pod
 }
+
+// freeze has the cache show no later changes of pods; thaw has it catch up.
+func (c *cluster) freeze() {
+	c.Helper()
+	var list corev1.PodList
+	c.requireNoError(c.List(context.Background(), &list))
+	c.frozen = list.Items
+}
+
+func (c *cluster) thaw() { c.frozen = nil }
 
 // podNames lists the pods that there are.
 func (c *cluster) podNames() string {

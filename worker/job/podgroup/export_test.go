@@ -39,3 +39,6 @@ const BatchInterval = batchInterval
 
 // MaxChanges is how many pods are changed in a look.
 const MaxChanges = maxChanges
+
+// TemplateOf is what a Workload says of a pod.
+func TemplateOf(pod *corev1.Pod) corev1.PodTemplateSpec { return templateOf(pod) }

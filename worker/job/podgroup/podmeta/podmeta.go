@@ -68,7 +68,11 @@ func TotalCount(pod metav1.Object) (int, error) {
 
 // Index returns the rank that the pod has in its group, negative if it says none.
 func Index(pod metav1.Object) int {
-	n, err := strconv.Atoi(pod.GetLabels()[kueue.PodGroupPodIndexLabel])
+	rank, found := pod.GetLabels()[kueue.PodGroupPodIndexLabel]
+	if !found {
+		return -1
+	}
+	n, err := strconv.Atoi(rank)
 	if err != nil || n < 0 || n > math.MaxInt32 {
 		return -1
 	}
