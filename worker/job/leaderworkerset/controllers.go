@@ -105,7 +105,7 @@ func (c *controllers) isReplaced(ctx context.Context, pod *corev1.Pod) (bool, er
 // observePods finds out about each pod that waits whether it is going to be deleted. A rollout replaces groups from the set's partition
 // on.
 func (r *reconciler) observePods(ctx context.Context, s *snapshot) ([]podFacts, error) {
-	above := newControllers(r.client, r.writer.Live)
+	above := newControllers(r.cache, r.writer.Live)
 	facts := make([]podFacts, len(s.pods))
 	for i, pod := range s.pods {
 		f := podFacts{pod: pod}

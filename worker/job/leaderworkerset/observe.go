@@ -65,7 +65,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*sn
 // listPods lists the pods of sets of the name.
 func (r *reconciler) listPods(ctx context.Context, key types.NamespacedName, s *snapshot) error {
 	var list corev1.PodList
-	err := r.client.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{podIndex: key.Name}, client.UnsafeDisableDeepCopy)
+	err := r.cache.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{podIndex: key.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return fmt.Errorf("list pods of LeaderWorkerSet %s: %w", key.Name, err)
 	}

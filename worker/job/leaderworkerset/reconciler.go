@@ -27,16 +27,18 @@ import (
 
 // reconciler keeps LeaderWorkerSets, their Workloads and their pods together.
 type reconciler struct {
-	opts     job.Options
-	client   client.Client
+	opts   job.Options
+	client client.Client
+	// cache shows pods, which the manager's client reads from the API server.
+	cache    client.Reader
 	groups   serving.Groups
 	writer   *serving.Writer
 	recorder events.EventRecorder
 }
 
-func newReconciler(o job.Options, c client.Client, live client.Reader, recorder events.EventRecorder) *reconciler {
+func newReconciler(o job.Options, c client.Client, cache, live client.Reader, recorder events.EventRecorder) *reconciler {
 	return &reconciler{
-		opts: o, client: c, groups: serving.NewGroups(gvk(), o, c, live), recorder: recorder,
+		opts: o, client: c, cache: cache, groups: serving.NewGroups(gvk(), o, c, live), recorder: recorder,
 		writer: &serving.Writer{Client: c, Live: live, Clock: o.Clock},
 	}
 }

@@ -59,7 +59,7 @@ func start(mgr ctrl.Manager, o job.Options) error {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	r := newReconciler(o, mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(Name+"-kueue-controller"))
+	r := newReconciler(o, mgr.GetClient(), mgr.GetCache(), mgr.GetAPIReader(), mgr.GetEventRecorder(Name+"-kueue-controller"))
 	if err := serving.AddIndexes(mgr.GetFieldIndexer(), indexes()); err != nil {
 		return err
 	}

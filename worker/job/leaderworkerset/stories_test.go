@@ -49,8 +49,8 @@ func newClusterWith(t *testing.T, configure func(*job.Options), objects ...clien
 				b.WithIndex(i.Of, i.Name, i.By)
 			}
 		},
-		New: func(o job.Options, cached client.Client, live client.Reader, recorder events.EventRecorder) reconcile.Reconciler {
-			return newReconciler(o, cached, live, recorder)
+		New: func(o job.Options, c client.Client, cache, live client.Reader, recorder events.EventRecorder) reconcile.Reconciler {
+			return newReconciler(o, c, cache, live, recorder)
 		},
 		WithStatus: []client.Object{&lwsv1.LeaderWorkerSet{}, &appsv1.StatefulSet{}, &corev1.Pod{}},
 	}, configure, objects...)
@@ -401,7 +401,7 @@ func TestASetWaitsForItsPriorityClass(t *testing.T) {
 		t.Error(got)
 	}
 	c.NoError(c.Create(context.Background(), highClass()))
-	woken := newReconciler(c.Options, c.Client, c.Client, nil).requestsForClass(context.Background(), highClass())
+	woken := newReconciler(c.Options, c.Client, c.Client, c.Client, nil).requestsForClass(context.Background(), highClass())
 	if len(woken) != 1 || woken[0].Name != setName {
 		t.Errorf("the class wakes %v", woken)
 	}

@@ -240,7 +240,7 @@ func FuzzReconcile(f *testing.F) {
 			}
 		}
 		c := newCluster(t)
-		r := newReconciler(c.Options, c.Client, c.Client, nil)
+		r := newReconciler(c.Options, c.Client, c.Client, c.Client, nil)
 		s := &snapshot{set: set, pods: []*corev1.Pod{pod}}
 		s.facts.Managed, s.facts.Groups = true, min(groupCount(set), 100)
 		s.podSets, _ = podSets(set)

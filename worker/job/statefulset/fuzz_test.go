@@ -34,7 +34,7 @@ func FuzzReconcile(f *testing.F) {
 			i.By(wl)
 		}
 		c := newCluster(t)
-		r := newReconciler(c.Options, c.Client, c.Client, nil)
+		r := newReconciler(c.Options, c.Client, c.Client, c.Client, nil)
 		s := &snapshot{set: set, wl: wl, pods: []*corev1.Pod{pod}, replacing: set}
 		s.facts.Managed, s.facts.Replicas = isMarked(set), replicas(set)
 		s.countPods(s.pods, false)

@@ -64,7 +64,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*sn
 // observePods lists the pods of sets of the name, and counts those of this one.
 func (r *reconciler) observePods(ctx context.Context, key types.NamespacedName, s *snapshot) error {
 	var list corev1.PodList
-	err := r.client.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{podIndex: key.Name}, client.UnsafeDisableDeepCopy)
+	err := r.cache.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{podIndex: key.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return fmt.Errorf("list pods of StatefulSet %s: %w", key.Name, err)
 	}

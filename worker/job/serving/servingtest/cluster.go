@@ -2,12 +2,14 @@ package servingtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -48,8 +50,8 @@ type Reconcilable struct {
 	Types func(*runtime.Scheme) error
 	// Index adds the reconciler's indexes.
 	Index func(*fake.ClientBuilder)
-	// New returns a reconciler: its cache, what reads from the API server, and who hears of events.
-	New func(o job.Options, cached client.Client, live client.Reader, recorder events.EventRecorder) reconcile.Reconciler
+	// New returns a reconciler: its client, its cache, what reads from the API server, and who hears of events.
+	New func(o job.Options, c client.Client, cache, live client.Reader, recorder events.EventRecorder) reconcile.Reconciler
 	// WithStatus are empty objects, besides Workloads, with a status of their own.
 	WithStatus []client.Object
 }
@@ -71,12 +73,33 @@ func NewCluster(t *testing.T, k Reconcilable, configure func(*job.Options), obje
 	k.Index(builder)
 	stored := builder.Build()
 	c.Client = stored
-	c.reconciler = k.New(c.Options, c.observe(stored), stored, c.recorder)
+	cached := c.observe(stored)
+	c.reconciler = k.New(c.Options, refusePods(cached), cached, stored, c.recorder)
 	return c
 }
 
+// refusePods is a client that reads no pods: that of a manager would read them from the API server, which knows no indexes.
+func refusePods(cached client.WithWatch) client.Client {
+	return interceptor.NewClient(cached, interceptor.Funcs{
+		Get: func(ctx context.Context, w client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			if _, pod := obj.(*corev1.Pod); pod {
+				return errPods
+			}
+			return w.Get(ctx, key, obj, opts...)
+		},
+		List: func(ctx context.Context, w client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if _, pods := list.(*corev1.PodList); pods {
+				return errPods
+			}
+			return w.List(ctx, list, opts...)
+		},
+	})
+}
+
+var errPods = errors.New("pods are read from the cache")
+
 // observe notes every write, and hides what is hidden.
-func (c *Cluster) observe(inner client.WithWatch) client.Client {
+func (c *Cluster) observe(inner client.WithWatch) client.WithWatch {
 	note := func(verb string, obj client.Object, sub string) {
 		kind := fmt.Sprintf("%T", obj)
 		text := verb + " " + kind[strings.LastIndex(kind, ".")+1:] + " " + obj.GetName()
