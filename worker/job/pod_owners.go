@@ -39,6 +39,7 @@ type podOwner struct {
 // (see findAncestors).
 func (w PodOwners) Cover(ctx context.Context, pod client.Object) (bool, error) {
 	var below podOwner
+	var gvk schema.GroupVersionKind // of current, from the first owner on
 	for current, depth := pod, 0; depth < maxNesting; depth++ {
 		ref := metav1.GetControllerOfNoCopy(current)
 		owner := w.ownerOf(ref)
@@ -53,7 +54,7 @@ func (w PodOwners) Cover(ctx context.Context, pod client.Object) (bool, error) {
 		case depth == 0:
 			believed, err = w.Controls(ctx, ref, pod.GetNamespace())
 		case owner.kind != nil && !below.passes:
-			believed = owner.kind.coversChild(owner.object, current)
+			believed, err = owner.kind.coversChild(ctx, w.reader().of(owner.enabled), owner.object, withKind(current, gvk))
 		}
 		if err != nil || !believed || owner.isManagedPod() {
 			return false, err
@@ -61,7 +62,7 @@ func (w PodOwners) Cover(ctx context.Context, pod client.Object) (bool, error) {
 		if w.pays(owner) {
 			return true, nil
 		}
-		current, below = owner.object, owner
+		current, below, gvk = owner.object, owner, schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 	}
 	return false, nil
 }
@@ -81,10 +82,11 @@ func (w PodOwners) ownerOf(ref *metav1.OwnerReference) podOwner {
 
 func isPod(ref *metav1.OwnerReference) bool { return ref.APIVersion == "v1" && ref.Kind == "Pod" }
 
+func (w PodOwners) reader() fallbackReader { return fallbackReader{Reader: w.Cached, live: w.Live} }
+
 // get reads the owner, and reports whether it is the one that is meant.
 func (w PodOwners) get(ctx context.Context, o podOwner, namespace string, ref *metav1.OwnerReference) (bool, error) {
-	reader := fallbackReader{Reader: w.Cached, live: w.Live}
-	err := reader.read(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, o.object, o.enabled)
+	err := w.reader().of(o.enabled).Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, o.object)
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return false, nil
 	}

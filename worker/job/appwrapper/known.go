@@ -90,17 +90,15 @@ func (s *shape) groups(obj *unstructured.Unstructured) ([]group, error) {
 	if s.list == nil {
 		return s.group(nil, obj.Object, root)
 	}
-	entries, found, err := unstructured.NestedFieldNoCopy(obj.Object, s.list...)
-	list, isList := entries.([]any)
-	if err != nil || !found || !isList {
-		return nil, nil //nolint:nilerr // the kind's own webhook refuses it
-	}
+	entries, _, _ := unstructured.NestedFieldNoCopy(obj.Object, s.list...)
+	list, _ := entries.([]any) // none of something else: the kind's own webhook refuses it
 	if len(list) > maxGroups {
 		return nil, fmt.Errorf("%d groups of pods, and a Workload has at most %d", len(list), maxGroups)
 	}
 	var groups []group
 	for i, entry := range list {
 		content, _ := entry.(map[string]any)
+		var err error
 		if groups, err = s.group(groups, content, dotted(root, s.list)+fmt.Sprintf("[%d]", i)); err != nil {
 			return nil, err
 		}
@@ -111,8 +109,8 @@ func (s *shape) groups(obj *unstructured.Unstructured) ([]group, error) {
 // group adds the group that content has, if any.
 func (s *shape) group(groups []group, content map[string]any, path string) ([]group, error) {
 	if s.required != nil {
-		if _, found, err := unstructured.NestedFieldNoCopy(content, s.required...); !found || err != nil {
-			return groups, nil //nolint:nilerr // as the AppWrapper's controller has it
+		if _, found, _ := unstructured.NestedFieldNoCopy(content, s.required...); !found {
+			return groups, nil
 		}
 	}
 	count := int64(1)

@@ -138,7 +138,7 @@ func findGroup(groups []group, path string) *group {
 func podTemplate(obj *unstructured.Unstructured, path string) (*corev1.PodTemplateSpec, error) {
 	pod, err := utils.GetPodTemplateSpec(obj, path)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the path
+		return nil, err
 	}
 	if full, err := podSpec(obj, path); err == nil && full.TerminationGracePeriodSeconds != nil {
 		pod.Spec.TerminationGracePeriodSeconds = full.TerminationGracePeriodSeconds
@@ -150,7 +150,7 @@ func podTemplate(obj *unstructured.Unstructured, path string) (*corev1.PodTempla
 func podSpec(obj *unstructured.Unstructured, path string) (*corev1.PodSpec, error) {
 	found, err := utils.GetRawTemplate(obj.Object, path)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the path
+		return nil, err
 	}
 	raw, err := json.Marshal(found["spec"])
 	if err != nil {

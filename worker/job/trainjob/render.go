@@ -115,18 +115,18 @@ func applyPatches(js *jobsetv1.JobSetSpec, patches []runtimePatch) error {
 func applyPatch(js *jobsetv1.JobSetSpec, patch jobSetPatch) error {
 	before, err := json.Marshal(js)
 	if err != nil {
-		return err //nolint:wrapcheck // applyPatches says whose patch it is
+		return err
 	}
 	change, err := json.Marshal(patch)
 	if err != nil {
-		return err //nolint:wrapcheck // see above
+		return err
 	}
 	after, err := strategicpatch.StrategicMergePatch(before, change, jobsetv1.JobSetSpec{})
 	if err != nil {
-		return err //nolint:wrapcheck // see above
+		return err
 	}
 	*js = jobsetv1.JobSetSpec{}
-	return json.Unmarshal(after, js) //nolint:wrapcheck // see above
+	return json.Unmarshal(after, js)
 }
 
 // isStep tells whether a job is one of the trainer's steps.
