@@ -6,6 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"switchyard.dev/worker/job/all"
 )
 
 func TestEachProgramHasAClusterRoleAndARoleOfItsOwn(t *testing.T) {
@@ -35,9 +38,12 @@ func TestEachProgramHasAClusterRoleAndARoleOfItsOwn(t *testing.T) {
 func TestAProgramUpdatesInAllTheClusterOnlyWhatCarriesItsCertificateAndWhatOwnersAskFor(t *testing.T) {
 	mutating, validating := webhookNames(t)
 	want := map[string][]string{
-		"jobs/finalizers": nil, "jobsets/finalizers": nil, // owner references that block, see worker/job
 		"mutatingwebhookconfigurations": mutating, "validatingwebhookconfigurations": validating,
 		"customresourcedefinitions": convertedCRDs(t),
+	}
+	for _, kind := range all.Kinds() { // owner references that block, see worker/job
+		resource, _ := meta.UnsafeGuessKindToResource(kind.GVK())
+		want[resource.Resource+"/finalizers"] = nil
 	}
 	for _, program := range []string{"hub", "worker"} {
 		cluster, _, err := Roles(program)
@@ -48,9 +54,12 @@ func TestAProgramUpdatesInAllTheClusterOnlyWhatCarriesItsCertificateAndWhatOwner
 		for _, rule := range cluster.Rules {
 			if slices.Contains(rule.Verbs, "update") {
 				for _, resource := range rule.Resources {
-					got[resource] = rule.ResourceNames
+					got[resource] = append(got[resource], rule.ResourceNames...)
 				}
 			}
+		}
+		for _, names := range got {
+			slices.Sort(names)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", program, diff)
@@ -64,7 +73,8 @@ func webhookNames(t *testing.T) (mutating, validating []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []string{m.Name}, []string{v.Name}
+	// The second of each holds the webhooks of kinds that JobKinds declare, see worker/controller/jobkind.
+	return []string{m.Name, "switchyard-mutating-jobkinds"}, []string{v.Name, "switchyard-validating-jobkinds"}
 }
 
 func convertedCRDs(t *testing.T) []string {

@@ -94,6 +94,9 @@ func mirrored() []workeraccess.JobResource {
 	return list
 }
 
+// followed are the kinds whose jobs on workers follow the hub's.
+var followed = []workeraccess.JobResource{{Group: "ray.io", Resource: "rayservices"}}
+
 // mayReadLogs is what --allow-logs adds.
 var mayReadLogs = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
@@ -108,7 +111,7 @@ func TestARegistrationGivesTheHubALeastPrivilegeAccountAndWaitsUntilItIsConnecte
 	golden(t, "cluster-register.txt", x.ok("cluster register w1 --context w1 --config workers"))
 
 	role := get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{})
-	if diff := cmp.Diff(workeraccess.WorkerRules(mirrored()...), role.Rules); diff != "" {
+	if diff := cmp.Diff(append(workeraccess.WorkerRules(mirrored()...), workeraccess.FollowRules(followed...)...), role.Rules); diff != "" {
 		t.Error(diff)
 	}
 	secret := get(x, x.hub, "kueue-system", "w1-kubeconfig", &corev1.Secret{})
@@ -145,7 +148,7 @@ func TestARegistrationCanBeRunAgainAndRepairsRights(t *testing.T) {
 		}
 	}
 	role = get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{})
-	if want := append(workeraccess.WorkerRules(mirrored()...), mayReadLogs...); !cmp.Equal(want, role.Rules) {
+	if want := append(append(workeraccess.WorkerRules(mirrored()...), workeraccess.FollowRules(followed...)...), mayReadLogs...); !cmp.Equal(want, role.Rules) {
 		t.Error(cmp.Diff(want, role.Rules))
 	}
 }

@@ -133,7 +133,7 @@ func TestARegistrationLetsTheHubRunJobsOfExternalKindsToo(t *testing.T) {
 			w1 := x.withWorker("w1")
 			x.ok("cluster register w1 --context w1 " + c.line)
 			role := get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{})
-			if diff := cmp.Diff(workeraccess.WorkerRules(append(mirrored(), c.want...)...), role.Rules); diff != "" {
+			if diff := cmp.Diff(append(workeraccess.WorkerRules(append(mirrored(), c.want...)...), workeraccess.FollowRules(followed...)...), role.Rules); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -220,7 +220,7 @@ func TestAWrongSubmissionSaysWhatToChange(t *testing.T) {
 	x.fails("submit -f "+job, exit.Usage, "which queue?")
 	x.fails("submit -f "+job+" -q nowhere", exit.NotFound, `has no LocalQueue "nowhere"; there is train`)
 	x.fails("submit -f "+job+" -q train --wait=bogus", exit.Usage, "want finished or admitted")
-	x.fails("submit -f "+file(t, "{apiVersion: v1, kind: Pod, metadata: {name: p}}")+" -q train", exit.Usage, "only Job.batch, JobSet.jobset.x-k8s.io")
+	x.fails("submit -f "+file(t, "{apiVersion: v1, kind: Pod, metadata: {name: p}}")+" -q train", exit.Usage, "Job.batch, JobSet.jobset.x-k8s.io")
 	x.fails("submit -q train -n team -f "+file(t, strings.Replace(trainJob, "name: train", "name: train, namespace: other", 1)), exit.Usage, "the command line team")
 	x.ok("submit -q train -f " + job)
 	x.fails("submit -q train -f "+job, exit.Failed, "already exists")

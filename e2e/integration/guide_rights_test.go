@@ -44,7 +44,7 @@ func (r reader) holders() []holder {
 // those of which it is known where they are.
 func (r reader) expectRights() {
 	GinkgoHelper()
-	known := usedElsewhere()
+	known, others := usedElsewhere(), usedByOtherKinds()
 	var unknown []string
 	for _, h := range r.holders() {
 		used, denied := calls(h.name, h.at)
@@ -55,12 +55,13 @@ func (r reader) expectRights() {
 			if slices.Contains(used, right) {
 				continue
 			}
-			i := slices.IndexFunc(known, func(u permissionUse) bool { return u.right == right && slices.Contains(u.of, h.name) })
-			if i < 0 {
+			explains := func(u permissionUse) bool { return u.right == right && slices.Contains(u.of, h.name) }
+			switch i := slices.IndexFunc(known, explains); {
+			case i >= 0:
+				GinkgoWriter.Printf("%s: %s: %s\n", h.name, right, known[i].code)
+			case !slices.ContainsFunc(others, explains):
 				unknown = append(unknown, h.name+": "+right)
-				continue
 			}
-			GinkgoWriter.Printf("%s: %s: %s\n", h.name, right, known[i].code)
 		}
 		for _, u := range known {
 			if slices.Contains(u.of, h.name) && !slices.Contains(granted, u.right) {

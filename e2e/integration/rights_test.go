@@ -10,9 +10,11 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	"github.com/onsi/ginkgo/v2/types"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
+	"switchyard.dev/worker/job/all"
 )
 
 // The accounts whose rights are looked at: the hub's and the workers' programs, each in its own cluster, and the hub on its
@@ -94,7 +96,44 @@ func usedElsewhere() []permissionUse {
 		{right: "patch kueue.x-k8s.io/admissionchecks", of: workerAlone, code: "worker/controller/queue/admissioncheck.go", spec: "resourcequota_test.go"},
 		{right: "patch kueue.x-k8s.io/admissionchecks/status", of: workerAlone, code: "admissioncheck/runner/checks.go", spec: "resourcequota_test.go"},
 		{right: "patch kueue.x-k8s.io/workloads", of: away, code: "admissioncheck/multikueue/mirror/remote.go", spec: "rbac_test.go"},
+
+		// Kinds that JobKinds declare: there are none here (e2e/jobkinds).
+		{right: "get switchyard.dev/jobkinds", of: both, code: "worker/controller/jobkind/reconciler.go"},
+		{right: "patch switchyard.dev/jobkinds/status", of: both, code: "worker/controller/jobkind/reconciler.go"},
+		{right: "create authorization.k8s.io/selfsubjectaccessreviews", of: both, code: "worker/controller/jobkind/access.go"},
+		{right: "update admissionregistration.k8s.io/mutatingwebhookconfigurations switchyard-mutating-jobkinds", of: both, code: "worker/controller/jobkind/webhook_rules.go"},
+		{right: "update admissionregistration.k8s.io/validatingwebhookconfigurations switchyard-validating-jobkinds", of: both, code: "worker/controller/jobkind/webhook_rules.go"},
+		// Pods of a stopped job whose status does not tell of them.
+		{right: "list /pods", of: both, code: "worker/job/children.go"},
 	}
+}
+
+// usedByOtherKinds are rights on kinds whose operators do not run in these specs, for those who have them.
+func usedByOtherKinds() []permissionUse {
+	var uses []permissionUse
+	for _, kind := range all.Kinds() {
+		name := kind.Name()
+		if name == "batch/job" || name == "jobset.x-k8s.io/jobset" {
+			continue
+		}
+		resource, _ := meta.UnsafeGuessKindToResource(kind.GVK())
+		at := resource.Group + "/" + resource.Resource
+		for _, verb := range []string{"get", "list", "watch", "patch", "delete"} {
+			uses = append(uses, permissionUse{right: verb + " " + at, of: []string{theHub, theWorker}, code: "worker/job/setup.go"})
+		}
+		for _, verb := range []string{"create", "get", "list", "watch", "patch", "delete"} {
+			uses = append(uses, permissionUse{right: verb + " " + at, of: []string{theHubAway}, code: "admissioncheck/multikueue/mirror/remote.go"})
+		}
+		uses = append(uses,
+			permissionUse{right: "update " + at + "/finalizers", of: []string{theHub, theWorker}, code: "worker/job/compose.go"},
+			permissionUse{right: "patch " + at + "/status", of: []string{theHub, theWorker}, code: "worker/job/execute.go"})
+	}
+	for _, verb := range []string{"get", "list", "watch"} {
+		for _, runtime := range []string{"trainingruntimes", "clustertrainingruntimes"} {
+			uses = append(uses, permissionUse{right: verb + " trainer.kubeflow.org/" + runtime, of: []string{theHub, theWorker}, code: "worker/job/inputs.go"})
+		}
+	}
+	return uses
 }
 
 // actionLog are, by account, the rights that were used by the clusters of a stage that may be gone by now.
@@ -145,7 +184,7 @@ var _ = AfterSuite(func() { newActionLog(hub, w1, w2) })
 // The table is believed about where a right is used: if all of those specs were run, the audit logs have it.
 var _ = ReportAfterSuite("rights are used where that is said", func(report Report) {
 	var wrong []string
-	for _, u := range usedElsewhere() {
+	for _, u := range slices.Concat(usedElsewhere(), usedByOtherKinds()) {
 		if _, err := os.Stat(filepath.Join("..", "..", u.code)); err != nil {
 			wrong = append(wrong, fmt.Sprintf("%s: %v", u.right, err))
 		}

@@ -49,6 +49,16 @@ func WorkerRules(jobs ...JobResource) []rbacv1.PolicyRule {
 	return rules
 }
 
+// FollowRules is what the hub's account needs besides for kinds whose jobs follow changes of the hub's (contract: job-kinds.md 7, remote spec
+// sync).
+func FollowRules(jobs ...JobResource) []rbacv1.PolicyRule {
+	var rules []rbacv1.PolicyRule
+	for _, j := range jobs {
+		rules = append(rules, policyRule(j.Group, j.Resource, "patch"))
+	}
+	return rules
+}
+
 // identityRule is the right to read by what the cluster is known.
 func identityRule() rbacv1.PolicyRule {
 	identity := policyRule("", "namespaces", "get")
@@ -76,8 +86,8 @@ type Access struct {
 	Namespace, ServiceAccount string
 	// Origin of the hub.
 	Origin string
-	// Jobs are the kinds that the hub dispatches.
-	Jobs []JobResource
+	// Jobs are the kinds that the hub dispatches, Followed those of them whose jobs follow changes of the hub's while they run.
+	Jobs, Followed []JobResource
 }
 
 // Objects are the account and its rights, in an order in which they can be created.
@@ -89,7 +99,7 @@ func (a Access) Objects() []client.Object {
 	return []client.Object{
 		&corev1.Namespace{TypeMeta: typeMeta("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{Name: a.Namespace}},
 		&corev1.ServiceAccount{TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: within},
-		&rbacv1.ClusterRole{TypeMeta: typeMeta(group+"/v1", "ClusterRole"), ObjectMeta: named, Rules: WorkerRules(a.Jobs...)},
+		&rbacv1.ClusterRole{TypeMeta: typeMeta(group+"/v1", "ClusterRole"), ObjectMeta: named, Rules: append(WorkerRules(a.Jobs...), FollowRules(a.Followed...)...)},
 		&rbacv1.ClusterRoleBinding{
 			TypeMeta: typeMeta(group+"/v1", "ClusterRoleBinding"), ObjectMeta: named, Subjects: subjects,
 			RoleRef: rbacv1.RoleRef{APIGroup: group, Kind: "ClusterRole", Name: named.Name},

@@ -34,6 +34,9 @@ func sampleAccess() workeraccess.Access {
 		if kind.Mirrorable() {
 			resource, _ := meta.UnsafeGuessKindToResource(kind.GVK())
 			a.Jobs = append(a.Jobs, resource.GroupResource())
+			if kind.FollowsSpec() {
+				a.Followed = append(a.Followed, resource.GroupResource())
+			}
 		}
 	}
 	return a

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -24,6 +25,7 @@ import (
 	"switchyard.dev/cmd/switchctl/cli"
 	"switchyard.dev/cmd/switchctl/exit"
 	"switchyard.dev/cmd/switchctl/kubeclient"
+	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
 )
 
@@ -51,6 +53,25 @@ func jobResources() []workeraccess.JobResource {
 		}
 	}
 	return list
+}
+
+// followedResources are the kinds whose jobs on a worker follow changes of the hub's.
+func followedResources() []workeraccess.JobResource {
+	var list []workeraccess.JobResource
+	for _, kind := range all.Kinds() {
+		if kind.FollowsSpec() {
+			list = append(list, resourceName(kind.GVK()).GroupResource())
+		}
+	}
+	return list
+}
+
+// kindsOfHub are the kinds of job that this version can dispatch and the hub serves.
+func kindsOfHub(hub *kubeclient.Client) []job.Integration {
+	return slices.DeleteFunc(all.Kinds(), func(kind job.Integration) bool {
+		_, err := hub.RESTMapper().RESTMapping(kind.GVK().GroupKind(), kind.GVK().Version)
+		return !kind.Mirrorable() || err != nil
+	})
 }
 
 // accountObjects are the account and its rights.

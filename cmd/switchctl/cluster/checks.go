@@ -23,7 +23,7 @@ import (
 	"switchyard.dev/cmd/switchctl/kubeclient"
 	"switchyard.dev/cmd/switchctl/show"
 	"switchyard.dev/worker/fence"
-	"switchyard.dev/worker/job/all"
+	"switchyard.dev/worker/job"
 )
 
 // oldestLocalQueue is the oldest Kubernetes that a worker may have, as the chart says.
@@ -68,11 +68,11 @@ func checkWorker(ctx context.Context, a *cli.App, hub *kubeclient.Client, cluste
 			Subject: "kubeconfig", Result: show.Failed, Detail: err.Error(), Remedy: "cluster register " + cluster.Name,
 		})
 	}
-	inspected := checkServer(worker)
+	inspected := checkServer(hub, worker)
 	if len(inspected) > 1 { // else it does not answer
 		others, jobs := checkExternalServed(worker, facts.kinds())
 		remedy := fmt.Sprintf("cluster register %s --context CONTEXT", cluster.Name)
-		inspected = append(append(inspected, others...), checkPermissions(ctx, worker, append(jobResources(), jobs...), remedy+facts.flags()),
+		inspected = append(append(inspected, others...), checkPermissions(ctx, worker, append(resourcesOf(kindsOfHub(hub)), jobs...), remedy+facts.flags()),
 			checkLeasePermissions(ctx, a, worker, facts.origin, remedy), checkLogPermissions(ctx, worker), checkLocalQueues(ctx, hub, worker))
 	}
 	return append(findings, inspected...)
@@ -126,9 +126,18 @@ func checkToken(a *cli.App, cluster string, raw []byte) show.Finding {
 	return f
 }
 
-// checkServer checks the worker's version and what it serves. The first finding is the server; it is the only one if the
+// resourcesOf are the resources of kinds of job.
+func resourcesOf(kinds []job.Integration) []workeraccess.JobResource {
+	var list []workeraccess.JobResource
+	for _, kind := range kinds {
+		list = append(list, resourceName(kind.GVK()).GroupResource())
+	}
+	return list
+}
+
+// checkServer checks the worker's version and what it serves, of kinds of job those that the hub serves. The first finding is the server; it is the only one if the
 // server does not answer.
-func checkServer(worker *kubeclient.Client) []show.Finding {
+func checkServer(hub, worker *kubeclient.Client) []show.Finding {
 	server := show.Finding{Subject: "server", Result: show.Passed}
 	info, err := worker.Kube.Discovery().ServerVersion()
 	if err != nil {
@@ -145,12 +154,9 @@ func checkServer(worker *kubeclient.Client) []show.Finding {
 		"workloads", "localqueues", "clusterqueues")}
 	findings = append(findings, checkServed(worker, switchyard.GroupVersion.String(), show.Warned,
 		"without Switchyard as its worker, placement does not know its capacity", "capacityreports"))
-	for _, kind := range all.Kinds() {
-		if kind.Mirrorable() {
-			plural := resourceName(kind.GVK())
-			findings = append(findings, checkServed(worker, kind.GVK().GroupVersion().String(), show.Warned,
-				"install its CRD there if jobs of that kind are to run on it", plural.Resource))
-		}
+	for _, kind := range kindsOfHub(hub) {
+		findings = append(findings, checkServed(worker, kind.GVK().GroupVersion().String(), show.Warned,
+			"install its CRD there if jobs of that kind are to run on it", resourceName(kind.GVK()).Resource))
 	}
 	return findings
 }

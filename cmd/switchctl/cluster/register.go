@@ -46,7 +46,7 @@ func addWorkerFlags(a *cli.App, cmd *cobra.Command) *workerFlags {
 }
 
 func (w *workerFlags) hubAccess() workeraccess.Access {
-	return workeraccess.Access{Namespace: w.namespace, ServiceAccount: w.accountName(), Origin: w.origin, Jobs: jobResources()}
+	return workeraccess.Access{Namespace: w.namespace, ServiceAccount: w.accountName(), Origin: w.origin, Jobs: jobResources(), Followed: followedResources()}
 }
 
 // accountName keeps the hubs of one worker apart: what is done about one hub's account must not touch another's.
@@ -160,7 +160,7 @@ func runRegister(ctx context.Context, a *cli.App, name string, o *registerOption
 	if facts.externalOptions, err = newExternalOptions(ctx, a, hub, named); err != nil {
 		return err
 	}
-	if err := validateWorker(a, worker, facts.kinds()); err != nil {
+	if err := validateWorker(a, hub, worker, facts.kinds()); err != nil {
 		return err
 	}
 	external, err := externalResources(worker, facts.kinds())
@@ -190,9 +190,9 @@ func runRegister(ctx context.Context, a *cli.App, name string, o *registerOption
 }
 
 // validateWorker refuses a worker on which the hub could do nothing.
-func validateWorker(a *cli.App, worker *kubeclient.Client, external []schema.GroupVersionKind) error {
+func validateWorker(a *cli.App, hub, worker *kubeclient.Client, external []schema.GroupVersionKind) error {
 	others, _ := checkExternalServed(worker, external)
-	for _, f := range append(checkServer(worker), others...) {
+	for _, f := range append(checkServer(hub, worker), others...) {
 		switch f.Result {
 		case show.Failed:
 			return fmt.Errorf("the worker is not ready for a hub: %s: %s; %s", f.Subject, f.Detail, f.Remedy)
