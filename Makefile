@@ -10,9 +10,11 @@ export SWITCHYARD_COMMIT := $(or $(SWITCHYARD_COMMIT),$(shell git rev-parse HEAD
 GOTOOL    := go tool -modfile=.tools/go.mod
 BIN       := bin
 TEST_TIME ?= 40m
+# Tests that need the operators of kinds of jobs, which take as long to build as the control plane.
+OPERATORS_TESTS := ^(TestOperatorsRunTheirKinds|TestCRDsOfAnOperatorComeAndGo)$$
 # The packages in which goroutines share memory; the rest is pure or thin and gains nothing from the race detector.
 RACY      := ./worker/view/... ./worker/scheduler/... ./worker/listener/... ./admissioncheck/multikueue/fleet/...
-UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|clusters)($$|/)')
+UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|clusters|jobkinds)($$|/)')
 
 ##@ Everyday
 
@@ -43,10 +45,16 @@ test-unit: ## Unit, property and simulation tests, with the race detector where 
 	go test -race -short -timeout $(TEST_TIME) $(RACY)
 
 .PHONY: test-integration
-test-integration: controlplane operators build ## Integration tests: one hub, two workers, real API servers.
+test-integration: controlplane build ## Integration tests: one hub, two workers, real API servers.
 	@echo "integration tests on real API servers"
-	go test -timeout $(TEST_TIME) ./e2e/clusters/...
+	go test -timeout $(TEST_TIME) -skip '$(OPERATORS_TESTS)' ./e2e/clusters/... ./e2e/jobkinds/...
 	go test -timeout $(TEST_TIME) ./e2e/integration/... -args -ginkgo.v=$(or $(VERBOSE),false)
+
+.PHONY: test-operators
+test-operators: controlplane operators $(SWITCHYARD_CACHE)/tools/golangci-lint ## The kinds' own operators run their kinds on simulated nodes (builds the operators, once).
+	@echo "operators of kinds of jobs on real API servers"
+	go test -timeout $(TEST_TIME) -run '$(OPERATORS_TESTS)' ./e2e/clusters
+	@cd e2e/controlplane/operators && $(SWITCHYARD_CACHE)/tools/golangci-lint run --config ../../../.golangci.yml ./...
 
 .PHONY: e2e-kind
 e2e-kind: ## Chart, images and programs on kind clusters with real kubelets: KIND_NODE_IMAGE= KINDENV=
@@ -118,7 +126,6 @@ lint: $(SWITCHYARD_CACHE)/tools/golangci-lint ## Run the linters.
 	@$(SWITCHYARD_CACHE)/tools/golangci-lint run ./...
 	@cd charts && $(SWITCHYARD_CACHE)/tools/golangci-lint run --config ../.golangci.yml ./...
 	@cd e2e/controlplane && $(SWITCHYARD_CACHE)/tools/golangci-lint run --config ../../.golangci.yml ./...
-	@cd e2e/controlplane/operators && $(SWITCHYARD_CACHE)/tools/golangci-lint run --config ../../../.golangci.yml ./...
 
 .PHONY: fmt
 fmt: $(SWITCHYARD_CACHE)/tools/golangci-lint ## Format the code.

@@ -1,6 +1,7 @@
 package multikueue
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,7 +12,12 @@ import (
 )
 
 func TestTheKindsThatAreDispatchedAreThoseCompiledInAndThoseOfTheConfiguration(t *testing.T) {
-	builtIn := []string{"batch/job", "jobset.x-k8s.io/jobset"}
+	var builtIn []string
+	for _, kind := range all.Kinds() {
+		if kind.Mirrorable() {
+			builtIn = append(builtIn, kind.Name())
+		}
+	}
 	for _, c := range []struct {
 		name  string
 		named []string
@@ -20,10 +26,10 @@ func TestTheKindsThatAreDispatchedAreThoseCompiledInAndThoseOfTheConfiguration(t
 	}{
 		{name: "none named", want: builtIn},
 		{
-			name: "two named", named: []string{"Simulation.v1.example.com", "RayCluster.v1.ray.io"},
-			want: append(builtIn[:2:2], "Simulation.v1.example.com", "RayCluster.v1.ray.io"),
+			name: "two named", named: []string{"Simulation.v1.example.com", "Rendering.v1.example.com"},
+			want: append(slices.Clone(builtIn), "Simulation.v1.example.com", "Rendering.v1.example.com"),
 		},
-		{name: "another version of one named", named: []string{"Simulation.v1.example.com", "Simulation.v2.example.com"}, want: append(builtIn[:2:2], "Simulation.v1.example.com")},
+		{name: "another version of one named", named: []string{"Simulation.v1.example.com", "Simulation.v2.example.com"}, want: append(slices.Clone(builtIn), "Simulation.v1.example.com")},
 		{name: "another version of one compiled in", named: []string{"Job.v2.batch"}, want: builtIn},
 		{name: "the gate is off", named: []string{"Simulation.v1.example.com"}, gates: map[string]bool{"MultiKueueAdaptersForCustomJobs": false}, want: builtIn},
 	} {

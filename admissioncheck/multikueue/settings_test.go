@@ -91,7 +91,7 @@ func TestEverySettingIsReachedFromTheConfiguration(t *testing.T) {
 		"execConfig: {apiVersion: client.authentication.k8s.io/v1, command: c, interactiveMode: Never}}]}}\n", features.MultiKueueClusterProfile))
 	for _, name := range []features.Name{
 		features.WorkloadIdentifierAnnotations, features.MultiKueueKubeConfigPathValidation, features.MultiKueueManagerQuotaAutomation,
-		features.MultiKueueOrchestratedPreemption,
+		features.MultiKueueOrchestratedPreemption, features.MultiKueueRemoteSpecSync,
 	} {
 		compare(given(t, "", name))
 	}

@@ -5,10 +5,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	"switchyard.dev/config/samples"
+	"switchyard.dev/worker/job/all"
 )
 
 func TestTheSampleGrantsAHubExactlyWhatItNeedsOnAWorker(t *testing.T) {
@@ -16,10 +18,17 @@ func TestTheSampleGrantsAHubExactlyWhatItNeedsOnAWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := workeraccess.WorkerRules(
-		workeraccess.JobResource{Group: "batch", Resource: "jobs"},
-		workeraccess.JobResource{Group: "jobset.x-k8s.io", Resource: "jobsets"},
-	)
+	var jobs, followed []workeraccess.JobResource
+	for _, kind := range all.Kinds() {
+		resource, _ := meta.UnsafeGuessKindToResource(kind.GVK())
+		if kind.Mirrorable() {
+			jobs = append(jobs, resource.GroupResource())
+		}
+		if kind.FollowsSpec() {
+			followed = append(followed, resource.GroupResource())
+		}
+	}
+	want := append(workeraccess.WorkerRules(jobs...), workeraccess.FollowRules(followed...)...)
 	for _, object := range objects {
 		if object.GetKind() != "ClusterRole" {
 			continue
