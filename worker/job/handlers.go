@@ -14,7 +14,11 @@ type Handlers struct {
 
 // NewHandlers returns the webhooks of a kind of objects without a Go type. The reader has a cache; live asks the API server.
 func NewHandlers[T client.Object](kind Kind[T], reader, live client.Reader, o Options) Handlers {
-	h := &webhook[T]{kind: kind, opts: o, reader: reader, live: live, enabled: true}
+	return (&webhook[T]{kind: kind, opts: o, reader: reader, live: live, enabled: true}).handlers()
+}
+
+// handlers are the webhook's handlers of requests for objects without a Go type.
+func (h *webhook[T]) handlers() Handlers {
 	scheme := runtime.NewScheme() // objects without a Go type are decoded without one
 	return Handlers{Default: admission.WithDefaulter(scheme, h).Handler, Validate: admission.WithValidator(scheme, h).Handler}
 }

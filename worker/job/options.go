@@ -55,7 +55,7 @@ type Options struct {
 }
 
 // Workers are how many jobs of the kind are reconciled at a time: as many as batch Jobs if nothing says, and one at least.
-func (o Options) Workers(kind schema.GroupKind) int {
+func (o *Options) Workers(kind schema.GroupKind) int {
 	return max(cmp.Or(o.Concurrency[kind.String()], o.Concurrency["Job.batch"]), 1)
 }
 

@@ -155,7 +155,9 @@ func (h *WebhookRules[T]) IsNamespaceManaged(ctx context.Context, namespace stri
 func (h *WebhookRules[T]) IsManaged(obj T) bool { return h.isManaged(obj) }
 
 // DefaultQueue names the default LocalQueue if the object names none and the namespace has it.
-func (h *WebhookRules[T]) DefaultQueue(ctx context.Context, obj T) error { return h.defaultQueue(ctx, obj) }
+func (h *WebhookRules[T]) DefaultQueue(ctx context.Context, obj T) error {
+	return h.defaultQueue(ctx, obj)
+}
 
 // DefaultPriorityClass names the default WorkloadPriorityClass, if there is one, for an object that names none.
 func (h *WebhookRules[T]) DefaultPriorityClass(ctx context.Context, obj T) error {

@@ -124,8 +124,9 @@ const (
 	DoUpdateStatus
 	// DoRelease gives the reservation back (contract: kueue-api.md 4.11).
 	DoRelease
-	// DoHold takes what the Workload has, and keeps it from queueing; DoResume ends that.
+	// DoHold takes what the Workload has, and keeps it from queueing.
 	DoHold
+	// DoResume lets a Workload that was on hold queue again.
 	DoResume
 	// DoPlace places the job and leaves it suspended.
 	DoPlace

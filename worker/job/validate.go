@@ -52,7 +52,7 @@ func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.
 		return nil, nil
 	}
 	old, job = h.readJobs(old), h.readJobs(job)
-	if h.kind.Webhook.ManagedOnly && !h.isManaged(job) && !(h.opts.Gates.ValidateRayAndSparkUpdates && h.isManaged(old)) {
+	if h.kind.Webhook.ManagedOnly && !h.isManaged(job) && (!h.opts.Gates.ValidateRayAndSparkUpdates || !h.isManaged(old)) {
 		return nil, nil
 	}
 	if covered, err := h.isCovered(ctx, job); covered || err != nil {

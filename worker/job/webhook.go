@@ -3,9 +3,12 @@ package job
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -15,11 +18,23 @@ import (
 // SetupWebhook implements Integration.
 func (i integration[T]) SetupWebhook(mgr ctrl.Manager, o Options, enabled bool) error {
 	h := &webhook[T]{kind: i.kind, opts: o, reader: kube.CacheUnstructured(mgr.GetClient(), mgr.GetCache()), live: mgr.GetAPIReader(), enabled: enabled}
+	if _, untyped := any(i.kind.New()).(runtime.Unstructured); untyped {
+		h.register(mgr.GetWebhookServer())
+		return nil
+	}
 	err := ctrl.NewWebhookManagedBy(mgr, i.kind.New()).WithDefaulter(h).WithValidator(h).Complete()
 	if err != nil {
 		return fmt.Errorf("set up webhooks of %s: %w", i.kind.GVK.Kind, err)
 	}
 	return nil
+}
+
+// register serves the webhook of a kind whose objects have no Go type where those of other kinds would be.
+func (h *webhook[T]) register(server ctrlwebhook.Server) {
+	gvk, handlers := h.kind.GVK, h.handlers()
+	suffix := strings.ReplaceAll(gvk.Group, ".", "-") + "-" + gvk.Version + "-" + strings.ToLower(gvk.Kind)
+	server.Register("/mutate-"+suffix, &ctrlwebhook.Admission{Handler: handlers.Default})
+	server.Register("/validate-"+suffix, &ctrlwebhook.Admission{Handler: handlers.Validate})
 }
 
 // webhook defaults and validates jobs of one kind (contract: kueue-api.md 3.1 rows webhook, 8.5).

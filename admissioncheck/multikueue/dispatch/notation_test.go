@@ -356,7 +356,7 @@ func describeAction(a Action) string {
 		text += " " + a.Message
 	case Finish:
 		text += " " + a.Outcome.Reason
-	case LiveRead, CopyStatus, DrainStatus:
+	case LiveRead, CopyStatus, DrainStatus, SyncSpec:
 	}
 	return strings.TrimSpace(text)
 }

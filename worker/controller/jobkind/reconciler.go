@@ -170,7 +170,7 @@ func (r *reconciler) tryStart(ctx context.Context, v verdict) (serving, error) {
 	}
 	started, err := r.runner.start(ctx, v.program)
 	if err != nil {
-		return serving{reason: switchyard.JobKindFailed, message: err.Error()}, nil
+		return serving{reason: switchyard.JobKindFailed, message: err.Error()}, nil //nolint:nilerr // the condition says it, and it is tried again later
 	}
 	r.running.add(v, mapping, started)
 	log.FromContext(ctx).Info("Serving a configured kind of job", "kind", gvk)

@@ -235,11 +235,11 @@ func TestAKindIsDeclaredOnce(t *testing.T) {
 
 func TestAKindThatTheAPIServerDoesNotServeIsWaitedFor(t *testing.T) {
 	c := newCluster(t, declare("sims", "Simulation", 0))
-	for _, want := range []time.Duration{2, 4, 8} {
-		if got := c.reconcile().RequeueAfter; got != want*time.Second {
+	for _, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second} {
+		if got := c.reconcile().RequeueAfter; got != want {
 			t.Errorf("it is looked for again after %v", got)
 		}
-		c.clock.SetTime(c.clock.Now().Add(want * time.Second))
+		c.clock.SetTime(c.clock.Now().Add(want))
 	}
 	c.expect("sims", "True Sound", "False CRDMissing")
 	c.serve("Simulation")

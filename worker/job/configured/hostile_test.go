@@ -19,27 +19,27 @@ import (
 )
 
 // compile returns the kind of the smallest declaration with changes.
-func compile(t testing.TB, change func(*switchyard.JobKindSpec)) job.Kind[*unstructured.Unstructured] {
-	t.Helper()
+func compile(tb testing.TB, change func(*switchyard.JobKindSpec)) job.Kind[*unstructured.Unstructured] {
+	tb.Helper()
 	spec := sound()
 	change(spec)
 	program, errs := configured.Compile(spec)
 	if len(errs) > 0 {
-		t.Fatal(errs.ToAggregate())
+		tb.Fatal(errs.ToAggregate())
 	}
 	return program.Kind()
 }
 
 // read is a job from YAML.
-func read(t testing.TB, text string) *unstructured.Unstructured {
-	t.Helper()
+func read(tb testing.TB, text string) *unstructured.Unstructured {
+	tb.Helper()
 	u := &unstructured.Unstructured{}
 	data, err := yaml.YAMLToJSON([]byte(text))
 	if err == nil {
 		err = u.UnmarshalJSON(data)
 	}
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return u
 }
@@ -86,8 +86,8 @@ func TestWhatAJobMustNotBeIsAnErrorOfItsPodSets(t *testing.T) {
 			s.PodSets[0].Count = "lists.range(500).filter(x, object.spec.name.matches('(a*)*b')).size()"
 		}, run + "  name: " + huge, "cost limit"},
 		"a list that doubles itself": {func(s *switchyard.JobKindSpec) {
-			s.PodSets, s.PodSetsExpression = nil, `cel.bind(a, lists.range(100), cel.bind(b, [a, a, a, a, a, a, a, a, a, a, a],
-				cel.bind(c, [b, b, b, b, b, b, b, b, b, b, b], cel.bind(d, [c, c, c, c, c, c, c, c, c, c, c], [{"name": "a", "count": 1, "template": {"x": d}}]))))`
+			s.PodSets, s.PodSetsExpression = nil, `cel.bind(a, lists.range(100), cel.bind(b, lists.range(11).map(x, a),
+				cel.bind(c, lists.range(11).map(x, b), cel.bind(d, lists.range(11).map(x, c), [{"name": "a", "count": 1, "template": {"x": d}}]))))`
 		}, run, "returned too much"},
 		"entries that are numbers": {func(s *switchyard.JobKindSpec) { s.PodSets, s.PodSetsExpression = nil, "[1]" }, run, "returned a number, and not a map as entry 0"},
 		"entries that are too many": {func(s *switchyard.JobKindSpec) {

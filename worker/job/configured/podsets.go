@@ -118,7 +118,8 @@ func (s *podSet) group(job map[string]any) (group, error) {
 		g.template, err = s.expression.evaluate(job)
 		return g, err
 	}
-	return g, g.readTemplate(job)
+	err = g.readTemplate(job)
+	return g, err
 }
 
 // readTemplate finds the group's template in the job.

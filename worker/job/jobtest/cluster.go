@@ -2,6 +2,7 @@ package jobtest
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,7 @@ func (s suite[T]) newCluster(j T, more ...client.Object) *cluster[T] {
 		clock: testclock.NewFakeClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)),
 	}
 	c.options = job.Options{WaitForPodsReady: true, Kinds: []job.Integration{s.erased}, Gates: job.DefaultGates(), Clock: c.clock}
-	objects := append(more, j, queue(j.GetNamespace()), clusterQueue(), flavor(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: j.GetNamespace()}})
+	objects := append(slices.Clone(more), j, queue(j.GetNamespace()), clusterQueue(), flavor(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: j.GetNamespace()}})
 	if s.Inputs != nil {
 		objects = append(objects, s.Inputs()...)
 	}
@@ -128,7 +129,8 @@ func (c *cluster[T]) versions() string {
 		all = append(all, wl.Name+"="+wl.ResourceVersion)
 	}
 	j := c.kind.New()
-	if err := c.Get(c.Context(), c.key, j); client.IgnoreNotFound(err) != nil {
+	err := c.Get(c.Context(), c.key, j)
+	if client.IgnoreNotFound(err) != nil {
 		c.Fatal(err)
 	}
 	return strings.Join(append(all, j.GetResourceVersion()), " ")

@@ -18,11 +18,11 @@ import (
 
 // Converters let the fake API server merge applied Workloads as the real one does, by the schema of their CRD: list entries
 // have keys and owners.
-func Converters(t testing.TB) []managedfields.TypeConverter {
-	t.Helper()
+func Converters(tb testing.TB) []managedfields.TypeConverter {
+	tb.Helper()
 	workloads, err := workloadConverter()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return []managedfields.TypeConverter{workloads, builtInConverter(), managedfields.NewDeducedTypeConverter()}
 }

@@ -72,7 +72,7 @@ func Step(f Facts) Plan {
 	if !f.Managed || f.Copy || f.Unknown {
 		return p
 	}
-	for group := 0; group < f.Groups; group++ {
+	for group := range f.Groups {
 		if taken[group] {
 			continue
 		}

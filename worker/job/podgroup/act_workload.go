@@ -177,12 +177,11 @@ func (s *snapshot) end(p plan.Plan) (kueue.Reason, string) {
 // later it might be admitted.
 func (r *reconciler) release(ctx context.Context, s *snapshot, p plan.Plan) error {
 	wl := s.wl.DeepCopy()
-	released := false
+	give := workload.ReleaseQuota
 	if s.facts.Single && !s.facts.Members[0].Gated {
-		released = workload.ReleaseForGood(wl, s.facts.Now)
-	} else {
-		released = workload.ReleaseQuota(wl, s.facts.Now)
+		give = workload.ReleaseForGood
 	}
+	released := give(wl, s.facts.Now)
 	if !s.setWaiting(wl, p.Waiting) && !released {
 		return nil
 	}

@@ -3,6 +3,7 @@ package podgroup_test
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +18,7 @@ import (
 func full(name string) *corev1.Pod {
 	pod := member(name, 100)
 	pod.Annotations["example.com/note"] = "long"
-	pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: &metav1.FieldsV1{Raw: make([]byte, 2000)}}}
+	pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1(strings.Repeat("x", 2000))}}
 	token := "kube-api-access-" + name
 	pod.Spec.ServiceAccountName, pod.Spec.SchedulerName, pod.Spec.DNSPolicy = "default", "default-scheduler", corev1.DNSClusterFirst
 	pod.Spec.Volumes = []corev1.Volume{

@@ -51,7 +51,7 @@ func TestTheEventsOfAGroupAreOneLook(t *testing.T) {
 		t.Errorf("a single pod has to wait behind %s", got)
 	}
 	if q.Len() > 0 {
-		t.Error("the group is looked at at once")
+		t.Error("the group is looked at immediately")
 	}
 	for !clock.HasWaiters() { // the queue takes up what waits in a goroutine of its own
 		runtime.Gosched()

@@ -2,6 +2,7 @@ package raycluster_test
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func TestHeadAndWorkerGroupsArePodSets(t *testing.T) {
 	group(func(g *rayv1.WorkerGroupSpec) { g.Replicas, g.MinReplicas = ptr.To[int32](1), ptr.To[int32](5) }) // KubeRay runs five
 	got := []string{}
 	for _, ps := range podSets(t, rc) {
-		got = append(got, string(ps.Name)+"="+string(rune('0'+ps.Count)))
+		got = append(got, string(ps.Name)+"="+strconv.Itoa(int(ps.Count)))
 	}
 	if diff := cmp.Diff([]string{"head=1", "small=3", "tpu=8", "gc=1", "gd=0", "ge=5"}, got); diff != "" {
 		t.Errorf("pod sets differ (-want +got):\n%s", diff)

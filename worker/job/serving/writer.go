@@ -82,7 +82,8 @@ func (w *Writer) Create(ctx context.Context, wl *kueue.Workload, owner client.Ob
 // Delete deletes a Workload as it was seen.
 func (w *Writer) Delete(ctx context.Context, wl *kueue.Workload) error {
 	seen := client.Preconditions{UID: &wl.UID, ResourceVersion: &wl.ResourceVersion}
-	if err := w.Client.Delete(ctx, wl.DeepCopy(), seen); client.IgnoreNotFound(err) != nil {
+	err := w.Client.Delete(ctx, wl.DeepCopy(), seen)
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete workload %s/%s: %w", wl.Namespace, wl.Name, err)
 	}
 	return nil

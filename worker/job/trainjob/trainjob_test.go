@@ -308,7 +308,7 @@ func FuzzTrainJobsOfEnemies(f *testing.F) {
 		}
 		var js jobsetv1.JobSet
 		randfill.NewFromGoFuzz(seed).NilChance(0.3).NumElements(0, 3).MaxDepth(14).
-			Funcs(func(f *metav1.FieldsV1, _ randfill.Continue) { f.Raw = []byte("{}") }).Fill(&js)
+			Funcs(func(f *metav1.FieldsV1, _ randfill.Continue) { f.SetRawString("{}") }).Fill(&js)
 		_, _ = kind.Inputs.Of(tj)
 		sets, _ := kind.PodSetsOf(tj, []client.Object{runtime, &js})
 		random, err := json.Marshal(map[string]any{"kind": "TrainingRuntime", "spec": map[string]any{"template": map[string]any{"spec": js.Spec}}})

@@ -128,7 +128,7 @@ func (f *Facts) needsReplacement() bool {
 	}
 	left := map[string]int{}
 	for i := range f.Members {
-		if m := &f.Members[i]; f.isPresent(m) && !(f.Evicted && m.Deleting && !m.isTerminal()) {
+		if m := &f.Members[i]; f.isPresent(m) && (!f.Evicted || !m.Deleting || m.isTerminal()) {
 			left[m.Role]++
 		}
 	}

@@ -2,6 +2,7 @@
 package servingtest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"testing"
@@ -93,7 +94,7 @@ func (w Webhook[T]) admit(ctx context.Context, t *testing.T, obj T) T {
 	}
 	first, _ := json.Marshal(once)
 	second, _ := json.Marshal(twice)
-	if string(first) != string(second) {
+	if !bytes.Equal(first, second) {
 		t.Errorf("not idempotent:\n%s\n%s", first, second)
 	}
 	return once
