@@ -103,8 +103,6 @@ func usedElsewhere() []permissionUse {
 		{right: "create authorization.k8s.io/selfsubjectaccessreviews", of: both, code: "worker/controller/jobkind/access.go"},
 		{right: "update admissionregistration.k8s.io/mutatingwebhookconfigurations switchyard-mutating-jobkinds", of: both, code: "worker/controller/jobkind/webhook_rules.go"},
 		{right: "update admissionregistration.k8s.io/validatingwebhookconfigurations switchyard-validating-jobkinds", of: both, code: "worker/controller/jobkind/webhook_rules.go"},
-		// Pods of a stopped job whose status does not tell of them.
-		{right: "list /pods", of: both, code: "worker/job/children.go"},
 	}
 }
 
