@@ -35,7 +35,7 @@ func (k *runningKinds) add(v verdict, mapping *meta.RESTMapping, started instanc
 }
 
 // failure returns why a kind has ended by itself, nil if it runs; found tells whether it was started at all.
-func (k *runningKinds) failure(uid types.UID) (err error, found bool) { //nolint:staticcheck // the error is the answer, not a failure to give one
+func (k *runningKinds) failure(uid types.UID) (err error, found bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	kind, found := k.kinds[uid]

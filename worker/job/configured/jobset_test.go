@@ -14,37 +14,38 @@ import (
 )
 
 // toUnstructured is a JobSet as the API server sends it.
-func toUnstructured(t testing.TB, js *jobsetv1.JobSet) *unstructured.Unstructured {
-	t.Helper()
+func toUnstructured(tb testing.TB, js *jobsetv1.JobSet) *unstructured.Unstructured {
+	tb.Helper()
 	js.SetGroupVersionKind(jobset.Kind().GVK)
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(js)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return &unstructured.Unstructured{Object: m}
 }
 
 // untyped does to a JobSet without a Go type what the change does to a typed one.
-func untyped(t testing.TB, change func(*jobsetv1.JobSet)) func(*unstructured.Unstructured) {
+func untyped(tb testing.TB, change func(*jobsetv1.JobSet)) func(*unstructured.Unstructured) {
+	tb.Helper()
 	return func(u *unstructured.Unstructured) {
 		js := &jobsetv1.JobSet{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, js); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		change(js)
-		u.Object = toUnstructured(t, js).Object
+		u.Object = toUnstructured(tb, js).Object
 	}
 }
 
-func jobSetExamples(t testing.TB) job.Examples[*unstructured.Unstructured] {
-	t.Helper()
+func jobSetExamples(tb testing.TB) job.Examples[*unstructured.Unstructured] {
+	tb.Helper()
 	e := jobset.Examples()
 	return job.Examples[*unstructured.Unstructured]{
-		Job:        func() *unstructured.Unstructured { return toUnstructured(t, e.Job()) },
-		Started:    untyped(t, e.Started),
-		Suspending: untyped(t, e.Suspending),
-		Succeeded:  untyped(t, e.Succeeded),
-		Failed:     untyped(t, e.Failed),
+		Job:        func() *unstructured.Unstructured { return toUnstructured(tb, e.Job()) },
+		Started:    untyped(tb, e.Started),
+		Suspending: untyped(tb, e.Suspending),
+		Succeeded:  untyped(tb, e.Succeeded),
+		Failed:     untyped(tb, e.Failed),
 	}
 }
 

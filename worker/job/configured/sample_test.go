@@ -12,25 +12,25 @@ import (
 )
 
 // readSample reads the JobKind of a file of config/samples/kinds.
-func readSample(t testing.TB, file string) *switchyard.JobKind {
-	t.Helper()
+func readSample(tb testing.TB, file string) *switchyard.JobKind {
+	tb.Helper()
 	data, err := os.ReadFile(filepath.Join("../../../config/samples/kinds", file))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	declared := &switchyard.JobKind{}
 	if err := yaml.UnmarshalStrict(data, declared); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return declared
 }
 
 // compileSample compiles it.
-func compileSample(t testing.TB, file string) *configured.Program {
-	t.Helper()
-	program, errs := configured.Compile(&readSample(t, file).Spec)
+func compileSample(tb testing.TB, file string) *configured.Program {
+	tb.Helper()
+	program, errs := configured.Compile(&readSample(tb, file).Spec)
 	if len(errs) > 0 {
-		t.Fatal(errs.ToAggregate())
+		tb.Fatal(errs.ToAggregate())
 	}
 	return program
 }

@@ -73,9 +73,10 @@ spec:
 `
 
 // status gives a job another status.
-func status(t testing.TB, text string) func(*unstructured.Unstructured) {
+func status(tb testing.TB, text string) func(*unstructured.Unstructured) {
+	tb.Helper()
 	return func(j *unstructured.Unstructured) {
-		j.Object["status"] = read(t, "{apiVersion: a/v1, kind: A, "+text+"}").Object["status"]
+		j.Object["status"] = read(tb, "{apiVersion: a/v1, kind: A, "+text+"}").Object["status"]
 	}
 }
 

@@ -59,25 +59,25 @@ type cluster struct {
 	writes []string
 }
 
-func newCluster(t testing.TB, objects ...client.Object) *cluster {
-	t.Helper()
-	return newClusterWith(t, func(*job.Options) {}, objects...)
+func newCluster(tb testing.TB, objects ...client.Object) *cluster {
+	tb.Helper()
+	return newClusterWith(tb, func(*job.Options) {}, objects...)
 }
 
-func newClusterWith(t testing.TB, configure func(*job.Options), objects ...client.Object) *cluster {
-	t.Helper()
+func newClusterWith(tb testing.TB, configure func(*job.Options), objects ...client.Object) *cluster {
+	tb.Helper()
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, kueue.AddToScheme} {
 		if err := add(s); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	// The API server in memory dates deletions by the machine's clock: all of them lie an hour ahead.
-	c := &cluster{TB: t, clock: testclock.NewFakeClock(time.Now().Add(-time.Hour)), recorder: events.NewFakeRecorder(100_000), target: podgroup.Group(namespace, group)}
+	c := &cluster{TB: tb, clock: testclock.NewFakeClock(time.Now().Add(-time.Hour)), recorder: events.NewFakeRecorder(100_000), target: podgroup.Group(namespace, group)}
 	o := job.Options{WaitForPodsReady: true, Gates: job.DefaultGates(), Clock: c.clock}
 	configure(&o)
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, newFlavor())
-	inner := podgroup.WithIndexes(fake.NewClientBuilder().WithScheme(s), o.Gates).WithTypeConverters(jobtest.Converters(t)...).
+	inner := podgroup.WithIndexes(fake.NewClientBuilder().WithScheme(s), o.Gates).WithTypeConverters(jobtest.Converters(tb)...).
 		WithStatusSubresource(&kueue.Workload{}, &corev1.Pod{}).WithObjects(objects...).Build()
 	c.Client = inner
 	c.restart = func() {

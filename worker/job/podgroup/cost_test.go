@@ -22,10 +22,10 @@ func newMembers(size int) []client.Object {
 }
 
 // runThrough takes a group from its gates to its end, and returns how often each pod was written, and how often the Workload.
-func runThrough(t testing.TB, size int) (pods map[string]int, workload int) {
-	t.Helper()
+func runThrough(tb testing.TB, size int) (pods map[string]int, workload int) {
+	tb.Helper()
 	members := newMembers(size)
-	c := newCluster(t, members...)
+	c := newCluster(tb, members...)
 	names := make([]string, 0, size)
 	for _, pod := range members {
 		names = append(names, pod.GetName())

@@ -58,7 +58,7 @@ func sampleTemplate(name string) corev1.PodTemplateSpec {
 // ReadyStatus is that of a RayCluster all of whose pods are ready.
 func ReadyStatus() rayv1.RayClusterStatus {
 	return rayv1.RayClusterStatus{
-		State:                 rayv1.Ready, //nolint:staticcheck // the contract goes by it
+		State:                 rayv1.Ready,
 		DesiredWorkerReplicas: 11, AvailableWorkerReplicas: 11, ReadyWorkerReplicas: 11,
 		Conditions: conditions(map[rayv1.RayClusterConditionType]bool{
 			rayv1.HeadPodReady: true, rayv1.RayClusterProvisioned: true, rayv1.RayClusterSuspending: false, rayv1.RayClusterSuspended: false,
@@ -68,7 +68,7 @@ func ReadyStatus() rayv1.RayClusterStatus {
 
 func suspendedStatus() rayv1.RayClusterStatus {
 	return rayv1.RayClusterStatus{
-		State:                 rayv1.Suspended, //nolint:staticcheck // the contract goes by it
+		State:                 rayv1.Suspended,
 		DesiredWorkerReplicas: 11,
 		Conditions: conditions(map[rayv1.RayClusterConditionType]bool{
 			rayv1.HeadPodReady: false, rayv1.RayClusterProvisioned: false, rayv1.RayClusterSuspending: false, rayv1.RayClusterSuspended: true,

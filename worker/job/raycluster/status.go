@@ -14,7 +14,7 @@ import (
 // progress returns how far the RayCluster is. It has no end of its own.
 func progress(rc *rayv1.RayCluster) job.Progress {
 	p := podsOf(&rc.Status)
-	p.Ready = rc.Status.State == rayv1.Ready && !ptr.Deref(rc.Spec.Suspend, false) //nolint:staticcheck // the contract goes by it
+	p.Ready = rc.Status.State == rayv1.Ready && !ptr.Deref(rc.Spec.Suspend, false)
 	return p
 }
 
