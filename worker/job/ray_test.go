@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/job"
@@ -389,6 +390,31 @@ func TestTheRayClusterOfARayServiceFollowsItsLabels(t *testing.T) {
 			_, err := job.NewWebhook(raycluster.Kind(), c.options, c, true).ValidateUpdate(context.Background(), rc, moved)
 			if accepted := err == nil; accepted != owned {
 				t.Errorf("accepted %v: %v", accepted, err)
+			}
+		})
+	}
+}
+
+func TestAnOwnerDoesNotLetAUserChangeWhatAHubHasWritten(t *testing.T) {
+	for name, change := range map[string]func(*rayv1.RayCluster){
+		"the epoch":               func(rc *rayv1.RayCluster) { rc.Annotations[switchyard.EpochAnnotation] = "9" },
+		"the origin":              func(rc *rayv1.RayCluster) { delete(rc.Labels, kueue.MultiKueueOriginLabel) },
+		"the UID of its Workload": func(rc *rayv1.RayCluster) { rc.Annotations[switchyard.OwnerUIDAnnotation] = "v" },
+		"the epoch without queues": func(rc *rayv1.RayCluster) {
+			rc.Annotations[switchyard.EpochAnnotation] = "9"
+			delete(rc.Labels, kueue.QueueNameLabel)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rs, rc := newRayService()
+			rc.Labels[kueue.QueueNameLabel], rc.Labels[kueue.MultiKueueOriginLabel] = "main", "hub"
+			rc.Annotations = map[string]string{switchyard.OwnerUIDAnnotation: "u", switchyard.EpochAnnotation: "3"}
+			made := rc.DeepCopy()
+			made.OwnerReferences = nil
+			change(rc)
+			c := newClusterWith(t, func(o *job.Options) { o.Gates.ValidateRayAndSparkUpdates = false }, rs, made)
+			if _, err := job.NewWebhook(raycluster.Kind(), c.options, c, true).ValidateUpdate(context.Background(), made, rc); err == nil {
+				t.Error("it may be changed together with an owner that speaks for the job")
 			}
 		})
 	}

@@ -52,11 +52,12 @@ func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.
 		return nil, nil
 	}
 	old, job = h.readJobs(old), h.readJobs(job)
-	if h.kind.Webhook.ManagedOnly && !h.isManaged(job) && (!h.opts.Gates.ValidateRayAndSparkUpdates || !h.isManaged(old)) {
-		return nil, nil
+	var stamps field.ErrorList // what a hub has written is judged whatever else is not
+	if err := epoch.ValidateUpdate(old, job); err != nil {
+		stamps = append(stamps, err)
 	}
-	if covered, err := h.isCovered(ctx, job); covered || err != nil {
-		return nil, err
+	if judged, err := h.isJudged(ctx, old, job); !judged || err != nil {
+		return nil, errors.Join(stamps.ToAggregate(), err)
 	}
 	always := validateMeta(job, h.opts.Gates)
 	always = append(always, h.validateElastic(job)...)
@@ -73,9 +74,7 @@ func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.
 	changes := validateQueueChange(old, job, h.kind.Suspended(job))
 	changes = append(changes, emptied...)
 	changes = append(changes, validateChange(old, job, h.opts.Gates, h.kind.Suspended(old), h.kind.Suspended(job))...)
-	if err := epoch.ValidateUpdate(old, job); err != nil {
-		changes = append(changes, err)
-	}
+	changes = append(changes, stamps...)
 	if h.kind.Webhook.ChangesFirst {
 		return nil, h.listErrors(append(changes, always...))
 	}
@@ -90,11 +89,15 @@ func (h *webhook[T]) listErrors(errs field.ErrorList) error {
 	return errs.ToAggregate()
 }
 
-// isCovered tells whether an ancestor's Workload speaks for the job. What its labels and annotations say is then without effect, and their
-// owner's controller may bring them in line with the owner's at any time.
-func (h *webhook[T]) isCovered(ctx context.Context, job T) (bool, error) {
+// isJudged tells whether the rules hold for a change of the job. They do not if its kind judges managed jobs only, nor if an ancestor's
+// Workload speaks for the job: what its labels and annotations say is then without effect, and its owner's controller may bring them in line
+// with the owner's at any time.
+func (h *webhook[T]) isJudged(ctx context.Context, old, job T) (bool, error) {
+	if h.kind.Webhook.ManagedOnly && !h.isManaged(job) && (!h.opts.Gates.ValidateRayAndSparkUpdates || !h.isManaged(old)) {
+		return false, nil
+	}
 	above, err := findAncestors(ctx, h.newReader(), &h.opts, job, h.kind.GVK)
-	return above.top != nil, err
+	return above.top == nil, err
 }
 
 // readJobs returns the job without what the gates make meaningless.
