@@ -145,7 +145,7 @@ func (f *orphanFinder) HubIdentity() types.UID { return f.hub.Identity() }
 func (f *orphanFinder) SetAdoptedHubs(hubs []types.UID) { f.adoptedHubs.set(hubs) }
 
 // buildOrphan is the Original of a Workload that the hub does not have: kind and name of its job are taken from what is seen of
-// it on the workers.
+// it on the workers. Controllers there may have copied its stamps to what they made for the job; a hub's job has no controller.
 func (f *orphanFinder) buildOrphan(key client.ObjectKey) mirror.Original {
 	o := mirror.Original{
 		Origin: f.origin, Hub: f.hub.Identity(), Adopted: f.adoptedHubs.get(), Deleted: true,
@@ -153,9 +153,13 @@ func (f *orphanFinder) buildOrphan(key client.ObjectKey) mirror.Original {
 	}
 	for _, state := range f.fleet.States() {
 		for _, kind := range f.kinds {
-			if seen := f.fleet.ListForWorkload(state.Cluster, kind.GVK(), key); len(seen) > 0 {
-				o.Kind, o.JobName = kind, seen[0].GetName()
-				return o
+			for _, seen := range f.fleet.ListForWorkload(state.Cluster, kind.GVK(), key) {
+				if made := metav1.GetControllerOfNoCopy(seen) == nil; made || o.Kind == nil {
+					o.Kind, o.JobName = kind, seen.GetName()
+					if made {
+						return o
+					}
+				}
 			}
 		}
 	}
