@@ -23,6 +23,12 @@ import (
 // job ended: of such a kind Progress knows nothing, and Setup and SetupWebhook add nothing.
 func External(gvk schema.GroupVersionKind) Integration { return external{gvk: gvk} }
 
+// IsExternal tells whether the kind is one that only the dispatcher knows: its jobs have controllers of their own here and there.
+func IsExternal(kind Integration) bool {
+	_, ok := kind.(external)
+	return ok
+}
+
 type external struct{ gvk schema.GroupVersionKind }
 
 func (e external) Name() string                               { return e.gvk.Kind + "." + e.gvk.Version + "." + e.gvk.Group }

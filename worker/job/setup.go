@@ -29,7 +29,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/kube"
 )
 
 const (
@@ -126,7 +125,7 @@ func isServed(mapper meta.RESTMapper, gvk schema.GroupVersionKind) (bool, error)
 
 // start adds indexes and controller to a manager that may be running already.
 func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
-	r := newReconciler(i.kind, o, kube.CacheUnstructured(mgr.GetClient(), mgr.GetCache()), mgr.GetAPIReader())
+	r := newReconciler(i.kind, o, mgr.GetClient(), mgr.GetAPIReader())
 	r.recorder = mgr.GetEventRecorder(i.kind.Name + "-kueue-controller")
 	r.watches.recorder = r.recorder
 	indexer := mgr.GetFieldIndexer()

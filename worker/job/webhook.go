@@ -12,12 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/kube"
 )
 
 // SetupWebhook implements Integration.
 func (i integration[T]) SetupWebhook(mgr ctrl.Manager, o Options, enabled bool) error {
-	h := &webhook[T]{kind: i.kind, opts: o, reader: kube.CacheUnstructured(mgr.GetClient(), mgr.GetCache()), live: mgr.GetAPIReader(), enabled: enabled}
+	h := &webhook[T]{kind: i.kind, opts: o, reader: mgr.GetClient(), live: mgr.GetAPIReader(), enabled: enabled}
 	if _, untyped := any(i.kind.New()).(runtime.Unstructured); untyped {
 		h.register(mgr.GetWebhookServer())
 		return nil

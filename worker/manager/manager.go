@@ -63,7 +63,8 @@ func managerOptions(s Settings, scheme *runtime.Scheme, certs *certificates) ctr
 	o := ctrl.Options{
 		Scheme: scheme,
 		Cache:  cacheOptions(s),
-		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Pod{}}}},
+		// Objects without Go type are of kinds that are watched, like all others.
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Pod{}}, Unstructured: true}},
 		// What the manager would serve itself has no bounds on connections: see addServers.
 		Metrics:                metricsserver.Options{BindAddress: disabled},
 		HealthProbeBindAddress: disabled,

@@ -84,3 +84,20 @@ func heard(t *testing.T, s Settings) string {
 	}
 	return wl.Status.Conditions[0].Reason
 }
+
+// The reconcilers of kinds without a Go type, and the fence, read jobs by indexes that only a cache has.
+func TestObjectsWithoutGoTypeAreReadFromTheCache(t *testing.T) {
+	cfg, err := config.Load([]byte("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nnamespace: kueue-system\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gates, err := features.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Settings{Configuration: cfg, Gates: gates}
+	o := managerOptions(s, runtime.NewScheme(), newCertificates(s))
+	if o.Client.Cache == nil || !o.Client.Cache.Unstructured {
+		t.Errorf("they are read as %+v", o.Client.Cache)
+	}
+}

@@ -10,7 +10,6 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/capacity"
 	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
-	"switchyard.dev/admissioncheck/multikueue/external"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	"switchyard.dev/admissioncheck/multikueue/runpolicy"
@@ -94,4 +93,4 @@ func (r *WorkloadReconciler) IsLeaseNeeded(cluster string) bool {
 // deactivate a Workload of an external kind like any other; but whether the pods go then is up to a controller that this
 // program does not know. Such jobs get no stamp, so that nothing counts on it: under run-once they wait for a cluster that is
 // out of reach (fencing: none).
-func supportsFencing(kind job.Integration) bool { return kind == nil || !external.IsExternal(kind) }
+func supportsFencing(kind job.Integration) bool { return kind == nil || !job.IsExternal(kind) }

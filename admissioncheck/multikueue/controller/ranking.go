@@ -10,7 +10,6 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/capacity"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
-	"switchyard.dev/admissioncheck/multikueue/external"
 	"switchyard.dev/admissioncheck/multikueue/placement"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 	"switchyard.dev/admissioncheck/multikueue/wire"
@@ -76,7 +75,7 @@ func (r *WorkloadReconciler) observeDone(s *workloadScope, plan dispatch.Plan) {
 // capacityReportKind is the kind's name in capacity reports; empty if they cannot have it. Of an external kind a worker's engine knows
 // nothing: that its API is served there is all that can be asked for.
 func capacityReportKind(kind job.Integration) string {
-	if external.IsExternal(kind) {
+	if job.IsExternal(kind) {
 		return ""
 	}
 	gvk := kind.GVK()

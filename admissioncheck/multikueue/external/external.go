@@ -1,4 +1,4 @@
-// Package external reads the hub's jobs of kinds that have no Go type. The hub may not serve such a kind, or its account may not list
+// Package external reads the hub's jobs of kinds that only the dispatcher knows. The hub may not serve such a kind, or its account may not list
 // it; nothing else waits for it then.
 package external
 
@@ -45,17 +45,11 @@ type Cache struct {
 // Caches are the caches of the external kinds.
 type Caches map[schema.GroupVersionKind]*Cache
 
-// IsExternal tells a kind that has no Go type.
-func IsExternal(kind job.Integration) bool {
-	_, ok := kind.New().(*unstructured.Unstructured)
-	return ok
-}
-
 // NewCaches returns a cache for each of the external kinds among the given ones, added to the manager.
 func NewCaches(mgr ctrl.Manager, kinds []job.Integration) (Caches, error) {
 	list := Caches{}
 	for _, kind := range kinds {
-		if !IsExternal(kind) {
+		if !job.IsExternal(kind) {
 			continue
 		}
 		own, err := cache.New(mgr.GetConfig(), cache.Options{

@@ -28,6 +28,11 @@ func (m *kindManager) Add(r manager.Runnable) error {
 	return nil
 }
 
+// GetClient implements cluster.Cluster.
+func (m *kindManager) GetClient() client.Client {
+	return kindClient{Client: m.Manager.GetClient(), cache: m.cache}
+}
+
 // GetCache implements cluster.Cluster.
 func (m *kindManager) GetCache() cache.Cache { return m.cache }
 
