@@ -22,6 +22,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/job"
 )
 
 // adoptedHubs are the identities of former hubs whose objects are this hub's. The zero value has none.
@@ -145,25 +146,40 @@ func (f *orphanFinder) HubIdentity() types.UID { return f.hub.Identity() }
 func (f *orphanFinder) SetAdoptedHubs(hubs []types.UID) { f.adoptedHubs.set(hubs) }
 
 // buildOrphan is the Original of a Workload that the hub does not have: kind and name of its job are taken from what is seen of
-// it on the workers. Controllers there may have copied its stamps to what they made for the job; a hub's job has no controller.
+// it on the workers.
 func (f *orphanFinder) buildOrphan(key client.ObjectKey) mirror.Original {
 	o := mirror.Original{
 		Origin: f.origin, Hub: f.hub.Identity(), Adopted: f.adoptedHubs.get(), Deleted: true,
 		Workload: &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}},
 	}
+	var seen []jobOnWorker
 	for _, state := range f.fleet.States() {
 		for _, kind := range f.kinds {
-			for _, seen := range f.fleet.ListForWorkload(state.Cluster, kind.GVK(), key) {
-				if made := metav1.GetControllerOfNoCopy(seen) == nil; made || o.Kind == nil {
-					o.Kind, o.JobName = kind, seen.GetName()
-					if made {
-						return o
-					}
-				}
+			for _, obj := range f.fleet.ListForWorkload(state.Cluster, kind.GVK(), key) {
+				seen = append(seen, jobOnWorker{kind, obj})
 			}
 		}
 	}
+	if made, ok := findHubJob(seen); ok {
+		o.Kind, o.JobName = made.kind, made.object.GetName()
+	}
 	return o
+}
+
+// jobOnWorker is an object on a worker that bears the name of a hub's Workload.
+type jobOnWorker struct {
+	kind   job.Integration
+	object client.Object
+}
+
+// findHubJob returns the one that the hub has made. Controllers on the worker may have copied its stamps to what they made for it; a hub's
+// job has no controller, unless somebody gave it one: if all have, the first is taken.
+func findHubJob(seen []jobOnWorker) (made jobOnWorker, found bool) {
+	if len(seen) == 0 {
+		return jobOnWorker{}, false
+	}
+	i := slices.IndexFunc(seen, func(j jobOnWorker) bool { return metav1.GetControllerOfNoCopy(j.object) == nil })
+	return seen[max(i, 0)], true
 }
 
 // deletionRecorder passes all events of Workloads and notes which of them go.
