@@ -143,7 +143,7 @@ controlplane: ## Build kube-apiserver, etcd and friends from their Go modules (a
 	@go -C e2e/controlplane run ./build
 
 .PHONY: operators
-operators: ## Build operators of kinds of jobs from their Go modules (about 5 minutes, once): OPERATORS="kuberay lws"
+operators: ## Build operators of kinds of jobs from their Go modules (once; some minutes): OPERATORS="kuberay lws"
 	@go -C e2e/controlplane run ./build $(or $(OPERATORS),operators)
 
 -include charts/targets.mk

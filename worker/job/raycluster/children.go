@@ -6,7 +6,6 @@ import (
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -44,8 +43,7 @@ func AsksAtMost(rc *rayv1.RayCluster, paid []kueue.PodSet) bool {
 
 // IsJobOfOne tells whether a batch Job runs one pod at a time, which needs no more than the pod.
 func IsJobOfOne(j *batchv1.Job, pod *corev1.PodSpec) bool {
-	parallelism := ptr.Deref(j.Spec.Parallelism, 1)
-	return min(parallelism, ptr.Deref(j.Spec.Completions, parallelism)) <= 1 && job.RequestsAtMost(&j.Spec.Template.Spec, pod)
+	return job.BatchJobPods(&j.Spec) <= 1 && job.RequestsAtMost(&j.Spec.Template.Spec, pod)
 }
 
 // children is the Job that cleans Redis up after a RayCluster with GCS fault tolerance, which waits for its end before it is gone.
