@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,10 +86,11 @@ func (r *reconciler[T]) listMade(ctx context.Context, job T, list client.ObjectL
 	})
 }
 
-// isMadeFor tells whether a pod with the job's labels was made by its controller, which may not say so, or by another pod of the job.
+// isMadeFor tells whether a pod with the job's labels was made by its controller, which may not say so, or by a pod or a batch Job of the
+// job.
 func isMadeFor(pod, job client.Object) bool {
 	ref := metav1.GetControllerOfNoCopy(pod)
-	return ref == nil || ref.UID == job.GetUID() || ref.APIVersion == "v1" && ref.Kind == "Pod"
+	return ref == nil || ref.UID == job.GetUID() || isPod(ref) || ref.APIVersion == batchv1.SchemeGroupVersion.String() && ref.Kind == "Job"
 }
 
 // isUnendedPod tells whether the pod needs what it asks for: it may be pending or terminating as well.

@@ -141,6 +141,9 @@ func TestAJobHoldsItsQuotaWhileItsControllersPodsAreThere(t *testing.T) {
 		"another pod of the job made it": {func(p *corev1.Pod) {
 			p.OwnerReferences[0].APIVersion, p.OwnerReferences[0].Kind, p.OwnerReferences[0].UID = "v1", "Pod", "driver"
 		}, "set", true},
+		"a Job of the job made it": {func(p *corev1.Pod) {
+			p.OwnerReferences[0].APIVersion, p.OwnerReferences[0].Kind, p.OwnerReferences[0].UID = "batch/v1", "Job", "replica"
+		}, "set", true},
 		"the pod names no controller":  {func(p *corev1.Pod) { p.OwnerReferences = nil }, "set", true},
 		"no pod can have such a label": {func(*corev1.Pod) {}, strings.Repeat("x", 64), false},
 	} {

@@ -23,6 +23,7 @@ import (
 // +kubebuilder:rbac:groups=trainer.kubeflow.org,resources=trainjobs/finalizers,verbs=update
 // +kubebuilder:rbac:groups=trainer.kubeflow.org,resources=trainingruntimes;clustertrainingruntimes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=jobset.x-k8s.io,resources=jobsets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
 // +kubebuilder:webhook:path=/mutate-trainer-kubeflow-org-v1alpha1-trainjob,mutating=true,failurePolicy=fail,sideEffects=None,groups=trainer.kubeflow.org,resources=trainjobs,verbs=create,versions=v1alpha1,name=mtrainjob.kb.io,admissionReviewVersions=v1
 // +kubebuilder:webhook:path=/validate-trainer-kubeflow-org-v1alpha1-trainjob,mutating=false,failurePolicy=fail,sideEffects=None,groups=trainer.kubeflow.org,resources=trainjobs,verbs=create;update,versions=v1alpha1,name=vtrainjob.kb.io,admissionReviewVersions=v1
 
@@ -66,7 +67,9 @@ func Kind() job.Kind[*unstructured.Unstructured] {
 			PodSetPath:     func(name kueue.PodSetReference) *field.Path { return field.NewPath("job").Key(string(name)) },
 			TemplateAdvice: advice,
 		},
-		Children: &job.Children[trainJob]{Watched: func() []client.Object { return []client.Object{&jobsetv1.JobSet{}} }},
+		// The pods of the Jobs of the JobSet, whose status, and so the TrainJob's, tells nothing of those that are being terminated.
+		PodLabels: func(tj trainJob) map[string]string { return map[string]string{jobsetv1.JobSetNameKey: tj.GetName()} },
+		Children:  &job.Children[trainJob]{Watched: func() []client.Object { return []client.Object{&jobsetv1.JobSet{}} }},
 
 		ManagedBy: &job.ManagedBy[trainJob]{
 			Path: "spec.managedBy", Default: ownController, Get: manager, Set: setManager,
