@@ -27,7 +27,7 @@ func (dashboards) GetDashboardClient(_ context.Context, mgr ctrl.Manager) func(*
 }
 
 // GetHttpProxyClient makes a proxy of Ray Serve that is healthy.
-func (dashboards) GetHttpProxyClient(ctrl.Manager) func(string, string, string, int) utils.RayHttpProxyClientInterface {
+func (dashboards) GetHttpProxyClient(ctrl.Manager) func(string, string, string, int) utils.RayHttpProxyClientInterface { //nolint:staticcheck // KubeRay's name
 	return func(string, string, string, int) utils.RayHttpProxyClientInterface { return proxy{} }
 }
 
@@ -70,6 +70,7 @@ func (d *dashboard) GetJobInfo(ctx context.Context, id string) (*ray.RayJobInfo,
 			info.JobStatus = rayv1.JobStatusSucceeded
 		case batchv1.JobFailed:
 			info.JobStatus, info.Message = rayv1.JobStatusFailed, condition.Message
+		case batchv1.JobSuspended, batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget: // it has not ended
 		}
 	}
 	return info, nil
