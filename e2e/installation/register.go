@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -17,20 +18,32 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/e2e/clusters"
+	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/job/batchjob"
+	jobsetkind "switchyard.dev/worker/job/jobset"
 )
 
 // HubAccount is the service account by which a hub works on its workers.
 const HubAccount = "switchyard-hub"
 
 // WorkerAccess makes a kubeconfig by which a hub of the default origin may do on the worker what it needs and nothing
-// more: a service account in the programs' namespace, with a token, and what the manifest for workers grants it.
-func WorkerAccess(ctx context.Context, worker *clusters.Cluster) ([]byte, error) {
-	access := workeraccess.Access{
-		Namespace: Namespace, ServiceAccount: HubAccount, Origin: configapi.DefaultMultiKueueOrigin,
-		Jobs: []workeraccess.JobResource{{Group: "batch", Resource: "jobs"}, {Group: "jobset.x-k8s.io", Resource: "jobsets"}},
+// more: a service account in the programs' namespace, with a token, and what the manifest for workers grants it for the kinds of
+// job; Job and JobSet if none are given.
+func WorkerAccess(ctx context.Context, worker *clusters.Cluster, kinds ...job.Integration) ([]byte, error) {
+	access := workeraccess.Access{Namespace: Namespace, ServiceAccount: HubAccount, Origin: configapi.DefaultMultiKueueOrigin}
+	if len(kinds) == 0 {
+		kinds = []job.Integration{job.NewIntegration(batchjob.Kind()), job.NewIntegration(jobsetkind.Kind())}
+	}
+	for _, kind := range kinds {
+		resource, _ := meta.UnsafeGuessKindToResource(kind.GVK())
+		access.Jobs = append(access.Jobs, resource.GroupResource())
+		if kind.FollowsSpec() {
+			access.Followed = append(access.Followed, resource.GroupResource())
+		}
 	}
 	kubeconfig, err := worker.ServiceAccountKubeconfig(ctx, clusters.ServiceAccount{
-		Namespace: Namespace, Name: HubAccount, Rules: workeraccess.WorkerRules(access.Jobs...),
+		Namespace: Namespace, Name: HubAccount,
+		Rules: append(workeraccess.WorkerRules(access.Jobs...), workeraccess.FollowRules(access.Followed...)...),
 	})
 	if err != nil {
 		return nil, err
@@ -49,9 +62,9 @@ func WorkerAccess(ctx context.Context, worker *clusters.Cluster) ([]byte, error)
 
 // Register makes the worker known to the hub under its name, as a user would: a kubeconfig Secret in the programs'
 // namespace and a MultiKueueCluster that refers to it. An address, if not empty, is where the hub finds the worker's API
-// server.
-func Register(ctx context.Context, hub, worker *clusters.Cluster, address string) error {
-	kubeconfig, err := WorkerAccess(ctx, worker)
+// server. The kinds are those of WorkerAccess.
+func Register(ctx context.Context, hub, worker *clusters.Cluster, address string, kinds ...job.Integration) error {
+	kubeconfig, err := WorkerAccess(ctx, worker, kinds...)
 	if err == nil && address != "" {
 		kubeconfig, err = clusters.ThroughProxy(kubeconfig, address)
 	}

@@ -16,6 +16,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/network"
+	"switchyard.dev/worker/job"
 )
 
 // Site is a cluster with its Switchyard program and an administrator's client.
@@ -41,6 +42,8 @@ type StageOptions struct {
 	Programs string
 	// Links puts a link between the hub and each worker, see Site.
 	Links bool
+	// Kinds are the kinds of job that the hub may handle on the workers; Job and JobSet if there are none.
+	Kinds []job.Integration
 	// Configuration is laid over every program's, see Options.
 	Configuration map[string]any
 }
@@ -104,7 +107,7 @@ func (s *Stage) install(ctx context.Context, o StageOptions) error {
 			}
 			address = worker.Link.Addr()
 		}
-		if err := Register(ctx, s.Hub.Cluster, worker.Cluster, address); err != nil {
+		if err := Register(ctx, s.Hub.Cluster, worker.Cluster, address, o.Kinds...); err != nil {
 			return err
 		}
 	}

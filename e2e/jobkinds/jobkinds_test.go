@@ -91,7 +91,7 @@ func start(t *testing.T) *site {
 // read decodes a sample.
 func (s *site) read(file string, into any) {
 	s.t.Helper()
-	data, err := os.ReadFile("../../config/samples/kinds/" + file)
+	data, err := os.ReadFile("../../config/samples/jobkinds/" + file)
 	if err == nil {
 		err = yaml.UnmarshalStrict(data, into)
 	}

@@ -9,6 +9,7 @@ type workerActions struct {
 	record      recordCheck
 	results     runResults
 	eligibility eligibility
+	debts       debts
 }
 
 // offerActions returns what the clusters need so that each nominated one has exactly one offer of this epoch and the others
@@ -113,8 +114,8 @@ func (w workerActions) collectDebt(v ClusterView) []Action {
 	return nil
 }
 
-// stopJob tells the given-up cluster that the hub evicts, and copies the status of its job while it stops. An abandoned job is
-// removed if the hub waits for the cluster to be unbound.
+// stopJob tells the given-up cluster that the hub evicts, and copies the status of its job while it stops; no more once it has
+// stopped and the hub's job says so, which the cluster's need not. An abandoned job is removed if the hub waits for the cluster to be unbound.
 func (w workerActions) stopJob(v ClusterView) []Action {
 	var actions []Action
 	c := v.Copy
@@ -123,7 +124,7 @@ func (w workerActions) stopJob(v ClusterView) []Action {
 		actions = append(actions, Action{Verb: EvictRemote, Cluster: v.Name, Epoch: w.state.Epoch,
 			Message: "Evicted on manager: " + w.observed.Local.Quota.EvictedMessage})
 	}
-	if v.Job.StatusBehind && w.state.mayCopyStatus(v) {
+	if over, _ := w.debts.stoppedOn(v); v.Job.StatusBehind && w.state.mayCopyStatus(v) && (w.observed.Local.Job.Active || !over) {
 		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: w.state.Epoch})
 	}
 	outOfSync := c.Finished != nil && c.Finished.Reason == OutOfSync

@@ -163,6 +163,12 @@ func (ds debts) stoppedOn(v ClusterView) (over, seen bool) {
 	return false, isRemovable(v.Job.Holder)
 }
 
+// hasReportedLast tells whether a given-up cluster that has a job of ours has stopped it, and the hub has its last status.
+func (ds debts) hasReportedLast(v ClusterView) bool {
+	over, _ := ds.stoppedOn(v)
+	return over && !v.Job.StatusBehind
+}
+
 // msgOwed says which clusters may still run an earlier epoch's job and, if the policy promises that runs never overlap, how that
 // ends.
 func (ds debts) msgOwed(clusters []string) string {

@@ -99,9 +99,10 @@ func (t decision) drainJob() Plan {
 	return plan
 }
 
-// clearActiveWhenSilent clears the counts of active pods in the hub's job once no debtor is left that could still report on
+// clearActiveWhenSilent clears what the hub's job says of active pods once no debtor is left that could still report on
 // them. The job would show them for ever otherwise, and the core would wait. A reachable debtor could until a live read shows no
-// job there, any other one until its grace is over.
+// job there, or until its copy says that the job has stopped (some operators leave the status of a stopped job as it is); any other
+// one until its grace is over.
 func (t decision) clearActiveWhenSilent(plan *Plan) {
 	silent := true
 	for _, d := range t.state.Debts {
@@ -115,7 +116,7 @@ func (t decision) clearActiveWhenSilent(plan *Plan) {
 				plan.WakeAt = earliest(plan.WakeAt, end)
 			}
 		case v.Job.Holder == Ours || live != nil && live.Job.Holder == Ours:
-			silent = false
+			silent = silent && t.debts.hasReportedLast(v)
 		case live != nil && live.Job.isHidden():
 			over, _ := t.debts.stoppedOn(v) // such a job reports nothing, its copy does
 			silent = silent && over

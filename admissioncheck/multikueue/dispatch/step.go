@@ -72,6 +72,7 @@ type decision struct {
 // newDecision returns the decision on the three inputs. The caller must not change them afterwards.
 func newDecision(s *State, o *Observation, p *Policy) decision {
 	lost := lostClusters{observed: o, policy: p}
+	ds := debts{state: s, observed: o, policy: p, lost: lost}
 	record := recordCheck{state: s, observed: o}
 	results := runResults{state: s, observed: o}
 	el := eligibility{state: s, policy: p, siblings: o.Local.Siblings}
@@ -79,13 +80,13 @@ func newDecision(s *State, o *Observation, p *Policy) decision {
 	return decision{
 		state: s, observed: o, policy: p,
 		lost:        lost,
-		debts:       debts{state: s, observed: o, policy: p, lost: lost},
+		debts:       ds,
 		record:      record,
 		results:     results,
 		eligibility: el,
 		nominator:   nominator{state: s, observed: o, policy: p, lost: lost, eligibility: el},
 		gates:       preemptionGates{state: s, observed: o, policy: p, eligibility: el},
-		actions:     workerActions{state: s, observed: o, policy: p, record: record, results: results, eligibility: el},
+		actions:     workerActions{state: s, observed: o, policy: p, record: record, results: results, eligibility: el, debts: ds},
 		planner:     pl,
 		explainer:   explainer{state: s, observed: o, policy: p, lost: lost, eligibility: el, planner: pl},
 	}

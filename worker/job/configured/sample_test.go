@@ -11,10 +11,10 @@ import (
 	"switchyard.dev/worker/job/configured"
 )
 
-// readSample reads the JobKind of a file of config/samples/kinds.
+// readSample reads the JobKind of a file of config/samples/jobkinds.
 func readSample(tb testing.TB, file string) *switchyard.JobKind {
 	tb.Helper()
-	data, err := os.ReadFile(filepath.Join("../../../config/samples/kinds", file))
+	data, err := os.ReadFile(filepath.Join("../../../config/samples/jobkinds", file))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,0 +1,115 @@
+package kinds
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/installation"
+)
+
+// kind is what a test knows of a sample in config/samples/kinds.
+type kind struct {
+	// file is the sample's, without its extension.
+	file string
+	// at is the worker that runs it.
+	at func(*stage) *installation.Site
+	// pods is how many there are while it runs.
+	pods int
+	// ends selects the pods that end by themselves and the job with them; empty for all.
+	ends string
+	// running and ended are what its status says, see eventuallyHas; a job without an end is deleted.
+	running, ended string
+	// local kinds run only where they are submitted.
+	local bool
+}
+
+func atTraining(s *stage) *installation.Site { return s.training }
+
+func atRay(s *stage) *installation.Site { return s.ray }
+
+// kinds are all kinds with an operator, but pods and what is made of them.
+func kinds() []kind {
+	training := func(file string, pods int) kind {
+		return kind{file: file, at: atTraining, pods: pods, running: "Running=True", ended: "Succeeded=True"}
+	}
+	mpi := training("mpijob", 3)
+	mpi.ends = "training.kubeflow.org/job-role=launcher"
+	return []kind{
+		training("pytorchjob", 3), training("tfjob", 4), training("xgboostjob", 3), training("paddlejob", 2), training("jaxjob", 2), mpi,
+		{file: "trainjob", at: atTraining, pods: 2, running: "Suspended=False", ended: "Complete=True"},
+		{file: "raycluster", at: atRay, pods: 3, running: "state=ready"},
+		// The third pod submits the program.
+		{file: "rayjob", at: atRay, pods: 3, running: "jobStatus=RUNNING", ends: "batch.kubernetes.io/job-name", ended: "jobDeploymentStatus=Complete"},
+		{file: "rayservice", at: atRay, pods: 2, running: "Ready=True"},
+		{file: "appwrapper", at: atRay, pods: 2, running: "phase=Running", ended: "phase=Succeeded"},
+		{file: "sparkapplication", at: atRay, pods: 3, running: "applicationState.state=RUNNING", ended: "applicationState.state=COMPLETED", local: true},
+	}
+}
+
+func TestKinds(t *testing.T) {
+	s := start(t)
+	for _, k := range kinds() {
+		t.Run(k.file+" of a worker's own people waits, runs, stops, runs again and ends", func(t *testing.T) {
+			t.Parallel()
+			k.run(t, s, k.at(s))
+		})
+		if !k.local {
+			t.Run(k.file+" submitted to the hub runs on the worker with its operator", func(t *testing.T) {
+				t.Parallel()
+				k.run(t, s, s.hub)
+			})
+		}
+	}
+}
+
+// run submits a job at a site and follows it: it runs, is stopped by its Workload, runs again, and ends or is deleted.
+func (k kind) run(t *testing.T, s *stage, submitted *installation.Site) {
+	at := k.at(s)
+	job := sample(t, k.file, k.file+"-"+submitted.Name)
+	t.Cleanup(func() { explain(t, s, job) })
+	create(t, submitted, job)
+	wl := eventuallyWorkload(t, submitted, job, kueue.WorkloadAdmitted)
+	if submitted == s.hub && (wl.Status.ClusterName == nil || *wl.Status.ClusterName != at.Name) {
+		t.Errorf("it was admitted on %v, want %s", wl.Status.ClusterName, at.Name)
+	}
+	k.expectRunning(t, s, submitted, job.GetName())
+
+	setActive(t, submitted, job, false)
+	eventuallyPods(t, at, job.GetName(), 0)
+	eventuallyWorkload(t, submitted, job, kueue.WorkloadEvicted)
+	setActive(t, submitted, job, true)
+	k.expectRunning(t, s, submitted, job.GetName())
+
+	if k.ended == "" {
+		remove(t, submitted, job)
+	} else {
+		endPods(t, at, job.GetName(), k.ends)
+		eventuallyHas(t, submitted, job, k.ended)
+		eventuallyWorkload(t, submitted, job, kueue.WorkloadFinished)
+	}
+	if submitted == s.hub {
+		eventuallyGone(t, at, job)
+		eventuallyPods(t, at, job.GetName(), 0)
+		expectNoPodsOfTheHub(t, s)
+	}
+}
+
+// expectRunning waits until the pods run at the worker and the job says so where it was submitted.
+func (k kind) expectRunning(t *testing.T, s *stage, submitted *installation.Site, name string) {
+	t.Helper()
+	eventuallyPods(t, k.at(s), name, k.pods)
+	eventuallyHas(t, submitted, sample(t, k.file, name), k.running)
+}
+
+func expectNoPodsOfTheHub(t *testing.T, s *stage) {
+	t.Helper()
+	eventually(t, "the hub has no pods", func(ctx context.Context) error {
+		pods, err := listPods(ctx, s.hub, "")
+		if len(pods) > 0 {
+			return fmt.Errorf("there are %d", len(pods))
+		}
+		return err
+	})
+}
