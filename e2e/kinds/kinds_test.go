@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 )
 
@@ -21,6 +24,8 @@ type kind struct {
 	ends string
 	// running and ended are what its status says, see eventuallyHas; a job without an end is deleted.
 	running, ended string
+	// late kinds have no CRD at the hub when its program starts.
+	late bool
 	// local kinds run only where they are submitted.
 	local bool
 }
@@ -43,7 +48,7 @@ func kinds() []kind {
 		// The third pod submits the program.
 		{file: "rayjob", at: atRay, pods: 3, running: "jobStatus=RUNNING", ends: "batch.kubernetes.io/job-name", ended: "jobDeploymentStatus=Complete"},
 		{file: "rayservice", at: atRay, pods: 2, running: "Ready=True"},
-		{file: "appwrapper", at: atRay, pods: 2, running: "phase=Running", ended: "phase=Succeeded"},
+		{file: "appwrapper", at: atRay, pods: 2, running: "phase=Running", ended: "phase=Succeeded", late: true},
 		{file: "sparkapplication", at: atRay, pods: 3, running: "applicationState.state=RUNNING", ended: "applicationState.state=COMPLETED", local: true},
 	}
 }
@@ -58,9 +63,41 @@ func TestKinds(t *testing.T) {
 		if !k.local {
 			t.Run(k.file+" submitted to the hub runs on the worker with its operator", func(t *testing.T) {
 				t.Parallel()
+				if k.late {
+					install(t, s.hub, clusters.AppWrapper)
+				}
 				k.run(t, s, s.hub)
 			})
 		}
+	}
+	t.Run("CRDs come while the program runs, go with what they hold, and come again", func(t *testing.T) {
+		t.Parallel()
+		s.comeAndGo(t)
+	})
+}
+
+// comeAndGo has no operator: what is looked at is that Workloads follow the jobs, and that a job that has gone with its kind gives its quota
+// back.
+func (s *stage) comeAndGo(t *testing.T) {
+	for _, name := range []string{"first", "second"} {
+		install(t, s.training, clusters.SparkOperator)
+		job := sample(t, "sparkapplication", name)
+		create(t, s.training, job)
+		eventuallyWorkload(t, s.training, job, kueue.WorkloadAdmitted)
+		if err := s.training.RemoveOperatorCRDs(t.Context(), clusters.SparkOperator); err != nil {
+			t.Fatal(err)
+		}
+		wl := eventuallyWorkload(t, s.training, job, kueue.WorkloadFinished)
+		if c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished); c.Reason != string(kueue.ReasonOwnerNotFound) {
+			t.Errorf("%s: it is finished by %s", name, c.Reason)
+		}
+	}
+}
+
+func install(t *testing.T, at *installation.Site, operator clusters.Operator) {
+	t.Helper()
+	if err := at.InstallOperatorCRDs(t.Context(), operator); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -26,9 +26,6 @@ type stage struct {
 	hub, training, ray *installation.Site
 }
 
-// late is the operator whose CRDs come while the programs run.
-const late = clusters.SparkOperator
-
 func start(t *testing.T) *stage {
 	t.Helper()
 	log.SetLogger(zap.New(zap.WriteTo(t.Output())))
@@ -40,7 +37,7 @@ func start(t *testing.T) *stage {
 	training := []clusters.Operator{clusters.Trainer, clusters.TrainingOperator, clusters.MPIOperator}
 	ray := []clusters.Operator{clusters.KubeRay, clusters.AppWrapper, clusters.SparkOperator}
 	started, err := installation.StartStage(t.Context(), installation.StageOptions{
-		Hub:           clusters.Options{Name: "hub", Controllers: true, OperatorCRDs: append(append([]clusters.Operator{clusters.JobSet}, training...), clusters.KubeRay, clusters.AppWrapper)},
+		Hub:           clusters.Options{Name: "hub", Controllers: true, OperatorCRDs: append([]clusters.Operator{clusters.JobSet, clusters.KubeRay}, training...)},
 		Workers:       []clusters.Options{{Name: "training", Nodes: nodes, Operators: training}, {Name: "ray", Nodes: nodes, Operators: ray}},
 		Programs:      filepath.Join(root, "bin"),
 		Kinds:         mirrorable(),
