@@ -10,11 +10,9 @@ export SWITCHYARD_COMMIT := $(or $(SWITCHYARD_COMMIT),$(shell git rev-parse HEAD
 GOTOOL    := go tool -modfile=.tools/go.mod
 BIN       := bin
 TEST_TIME ?= 40m
-# Tests that need the operators of kinds of jobs, which take as long to build as the control plane.
-OPERATORS_TESTS := ^(TestOperatorsRunTheirKinds|TestCRDsOfAnOperatorComeAndGo)$$
 # The packages in which goroutines share memory; the rest is pure or thin and gains nothing from the race detector.
 RACY      := ./worker/view/... ./worker/scheduler/... ./worker/listener/... ./admissioncheck/multikueue/fleet/...
-UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|clusters|jobkinds)($$|/)')
+UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|clusters|jobkinds|kinds)($$|/)')
 
 ##@ Everyday
 
@@ -47,13 +45,14 @@ test-unit: ## Unit, property and simulation tests, with the race detector where 
 .PHONY: test-integration
 test-integration: controlplane build ## Integration tests: one hub, two workers, real API servers.
 	@echo "integration tests on real API servers"
-	go test -timeout $(TEST_TIME) -skip '$(OPERATORS_TESTS)' ./e2e/clusters/... ./e2e/jobkinds/...
+	go test -timeout $(TEST_TIME) ./e2e/clusters/... ./e2e/jobkinds/...
 	go test -timeout $(TEST_TIME) ./e2e/integration/... -args -ginkgo.v=$(or $(VERBOSE),false)
 
+# Not part of "test": the operators take as long to build as the control plane.
 .PHONY: test-operators
-test-operators: controlplane operators $(SWITCHYARD_CACHE)/tools/golangci-lint ## The kinds' own operators run their kinds on simulated nodes (builds the operators, once).
-	@echo "operators of kinds of jobs on real API servers"
-	go test -timeout $(TEST_TIME) -run '$(OPERATORS_TESTS)' ./e2e/clusters
+test-operators: controlplane operators build $(SWITCHYARD_CACHE)/tools/golangci-lint ## Jobs of all kinds run by their own operators, through a hub (builds the operators, once).
+	@echo "kinds of jobs with their own operators on real API servers"
+	go test -count=1 -timeout $(TEST_TIME) -parallel 12 ./e2e/kinds
 	@cd e2e/controlplane/operators && $(SWITCHYARD_CACHE)/tools/golangci-lint run --config ../../../.golangci.yml ./...
 
 .PHONY: e2e-kind
