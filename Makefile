@@ -21,7 +21,7 @@ help: ## Show the targets.
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build controlplane ## Watch Jobs submitted to a hub queue run on two GPU worker clusters, all on this machine.
+demo: build controlplane $(if $(findstring --kinds,$(DEMO)),operators) ## Watch Jobs submitted to a hub queue run on two GPU worker clusters, all on this machine: DEMO=--kinds for jobs of all kinds
 	@$(BIN)/sandbox $(DEMO)
 
 .PHONY: build

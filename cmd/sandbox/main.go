@@ -1,7 +1,7 @@
 // Command sandbox shows Switchyard at work on this machine: it starts a hub cluster and two GPU worker clusters on real
 // API servers (only the nodes are pretended), runs the hub's and the workers' programs, applies config/samples, submits
 // about thirty Jobs and JobSets, and shows where they run. It succeeds only if every job ran exactly once and nothing is
-// left on any worker. Nothing of it outlives the program.
+// left on any worker. With -kinds it shows one job of each kind, run by the kinds' own operators. Nothing of it outlives the program.
 package main
 
 import (
@@ -22,6 +22,7 @@ import (
 type options struct {
 	programs string
 	keep     bool
+	kinds    bool
 	timeout  time.Duration
 }
 
@@ -29,6 +30,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.programs, "programs", "", "directory of the built programs hub and worker (default: the sandbox's own directory, else they are built)")
 	flag.BoolVar(&o.keep, "keep", false, "leave the clusters up after the summary, until Ctrl-C")
+	flag.BoolVar(&o.kinds, "kinds", false, "show one job of each kind that can run on another cluster, with the kinds' own operators, instead of Jobs and JobSets")
 	flag.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long the jobs may take")
 	flag.Parse()
 	// The caches' own log would break the table; what matters of it comes back as errors.

@@ -39,7 +39,11 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return orInterruption(ctx, err)
 	}
 	defer func() { err = errors.Join(err, stage.Stop()) }()
-	err = orInterruption(ctx, showProgress(ctx, o, stage, out))
+	show := showProgress
+	if o.kinds {
+		show = showKinds
+	}
+	err = orInterruption(ctx, show(ctx, o, stage, out))
 	if o.keep && ctx.Err() == nil {
 		if err != nil {
 			fmt.Fprintln(out, "\n"+err.Error())

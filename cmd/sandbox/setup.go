@@ -51,6 +51,9 @@ func startStage(ctx context.Context, o options, dir string, out io.Writer) (*ins
 			"leaderElect": true, "leaseDuration": "60s", "renewDeadline": "40s", "retryPeriod": "5s",
 		}},
 	}
+	if o.kinds {
+		withAllKinds(&stageOptions)
+	}
 	for _, each := range append([]*clusters.Options{&stageOptions.Hub}, pointers(stageOptions.Workers)...) {
 		each.Dir, each.Binaries = dir, binaries
 	}
