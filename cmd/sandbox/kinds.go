@@ -218,7 +218,7 @@ func (s *kindsShow) end(ctx context.Context, run *kindRun, pods []runningPod) er
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+clusters.RunForAnnotation+`":"2s"}}}`))
 	for _, pod := range pods {
 		if _, told := pod.Annotations[clusters.RunForAnnotation]; !told && run.ends.Matches(labels.Set(pod.Labels)) {
-			if err := pod.at.Patch(ctx, pod.Pod, patch); client.IgnoreNotFound(err) != nil {
+			if err := client.IgnoreNotFound(pod.at.Patch(ctx, pod.Pod, patch)); err != nil {
 				return err
 			}
 		}

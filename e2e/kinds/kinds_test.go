@@ -79,6 +79,7 @@ func TestKinds(t *testing.T) {
 // comeAndGo has no operator: what is looked at is that Workloads follow the jobs, and that a job that has gone with its kind gives its quota
 // back.
 func (s *stage) comeAndGo(t *testing.T) {
+	t.Helper()
 	for _, name := range []string{"first", "second"} {
 		install(t, s.training, clusters.SparkOperator)
 		job := sample(t, "sparkapplication", name)
@@ -103,6 +104,7 @@ func install(t *testing.T, at *installation.Site, operator clusters.Operator) {
 
 // run submits a job at a site and follows it: it runs, is stopped by its Workload, runs again, and ends or is deleted.
 func (k kind) run(t *testing.T, s *stage, submitted *installation.Site) {
+	t.Helper()
 	at := k.at(s)
 	job := sample(t, k.file, k.file+"-"+submitted.Name)
 	t.Cleanup(func() { explain(t, s, job) })
