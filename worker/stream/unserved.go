@@ -42,8 +42,8 @@ func (l kindLister) List(ctx context.Context, o metav1.ListOptions) (runtime.Obj
 	return &metav1.PartialObjectMetadataList{}, nil
 }
 
-// isServed asks the API server whether it serves the kind. A proxy that answers everything with "not found" is an error: it must know of
-// the core group at least.
+// isServed asks the API server whether it serves the kind, in whatever version: where only the version has gone, the objects are still there. A
+// proxy that answers everything with "not found" is an error: it must know of the core group at least.
 func (l kindLister) isServed(ctx context.Context) (bool, error) {
 	groups, err := l.api.ServerGroupsWithContext(ctx)
 	if err == nil && !slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == "" && len(g.Versions) > 0 }) {
@@ -52,12 +52,29 @@ func (l kindLister) isServed(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look for the groups of the API: %w", err)
 	}
-	resources, err := l.api.ServerResourcesForGroupVersionWithContext(ctx, l.kind.GroupVersion().String())
+	versions := []string{l.kind.GroupVersion().String()}
+	for _, group := range groups.Groups {
+		for _, version := range group.Versions {
+			if group.Name == l.kind.Group {
+				versions = append(versions, version.GroupVersion)
+			}
+		}
+	}
+	for _, version := range versions {
+		if served, err := l.isServedIn(ctx, version); served || err != nil {
+			return served, err
+		}
+	}
+	return false, nil
+}
+
+func (l kindLister) isServedIn(ctx context.Context, version string) (bool, error) {
+	resources, err := l.api.ServerResourcesForGroupVersionWithContext(ctx, version)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for the API of %s: %w", l.kind.Kind, err)
+		return false, fmt.Errorf("look for %s in %s: %w", l.kind.Kind, version, err)
 	}
 	return slices.ContainsFunc(resources.APIResources, func(r metav1.APIResource) bool { return r.Kind == l.kind.Kind }), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,8 +29,11 @@ func TestOfAKindThatIsNotServedAnyMoreThereAreNoObjects(t *testing.T) {
 		err     error
 		empty   bool
 	}{
-		"its group is gone":                      {map[string]string{"/api": `{"versions":["v1"]}`, "/apis": groups}, notFound, true},
-		"the group serves other kinds":           {map[string]string{"/api": `{"versions":["v1"]}`, "/apis": groups, "/apis/ray.io/v1": services}, notFound, true},
+		"its group is gone":            {map[string]string{"/api": `{"versions":["v1"]}`, "/apis": groups}, notFound, true},
+		"the group serves other kinds": {map[string]string{"/api": `{"versions":["v1"]}`, "/apis": groups, "/apis/ray.io/v1": services}, notFound, true},
+		"only its version is gone": {map[string]string{
+			"/api": `{"versions":["v1"]}`, "/apis": strings.ReplaceAll(groups, "v1\"", "v2\""), "/apis/ray.io/v2": strings.ReplaceAll(both, "ray.io/v1", "ray.io/v2"),
+		}, notFound, false},
 		"it is served":                           {map[string]string{"/api": `{"versions":["v1"]}`, "/apis": groups, "/apis/ray.io/v1": both}, notFound, false},
 		"nothing at all is found":                {nil, notFound, false},
 		"the API server is busy":                 {map[string]string{"/api": `{"versions":["v1"]}`, "/apis": groups}, apierrors.NewTooManyRequestsError("busy"), false},
