@@ -211,6 +211,33 @@ func TestAKindIsServedStoppedAndServedAgainWhileTheProgramRuns(t *testing.T) {
 	s.expectCondition(declared.Name, "Accepted", "False Invalid")
 }
 
+func TestAJobThatHasGoneWithItsCRDGivesItsQuotaBack(t *testing.T) {
+	s := start(t)
+	declared, crd := &switchyard.JobKind{}, &apiextensionsv1.CustomResourceDefinition{}
+	s.read("trainingrun.yaml", declared)
+	s.read("trainingrun.crd.yaml", crd)
+	if err := s.InstallCRDs(t.Context(), []*apiextensionsv1.CustomResourceDefinition{crd}); err != nil {
+		t.Fatal(err)
+	}
+	s.create(declared)
+	s.expectCondition(declared.Name, "Serving", "True Started")
+	s.create(run("lost"))
+	s.expectWorkloadOf("lost")
+	if err := s.RemoveCRDs(t.Context(), []*apiextensionsv1.CustomResourceDefinition{crd}); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the end of the lost job's workload", func() error {
+		list := s.workloads()
+		if len(list) != 1 {
+			return fmt.Errorf("there are %d", len(list))
+		}
+		if c := meta.FindStatusCondition(list[0].Status.Conditions, kueue.WorkloadFinished); c == nil || c.Reason != string(kueue.ReasonOwnerNotFound) {
+			return fmt.Errorf("it is not finished so: %+v", c)
+		}
+		return nil
+	})
+}
+
 func TestEverySampleIsTakenByTheAPIServerAndWrongOnesAreNot(t *testing.T) {
 	s := start(t)
 	for _, file := range []string{"jobset.yaml", "pipelinerun.yaml", "workflow.yaml", "trainingrun.yaml"} {

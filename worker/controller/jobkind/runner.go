@@ -12,6 +12,7 @@ import (
 
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/configured"
+	"switchyard.dev/worker/stream"
 )
 
 // managerRunner runs kinds beside the program's manager.
@@ -25,9 +26,13 @@ type managerRunner struct {
 
 // start implements runner.
 func (r *managerRunner) start(ctx context.Context, program *configured.Program) (instance, error) {
+	informers, err := stream.Informers(r.mgr.GetConfig(), r.mgr.GetScheme())
+	if err != nil {
+		return nil, fmt.Errorf("make informers of %s: %w", program.GVK().Kind, err)
+	}
 	own, err := cache.New(r.mgr.GetConfig(), cache.Options{
 		HTTPClient: r.mgr.GetHTTPClient(), Scheme: r.mgr.GetScheme(), Mapper: r.mgr.GetRESTMapper(),
-		DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultTransform: cache.TransformStripManagedFields(), NewInformer: informers,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the cache of %s: %w", program.GVK().Kind, err)
