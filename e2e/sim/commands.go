@@ -184,7 +184,7 @@ func nominateClusters(c command) error {
 	return nil
 }
 
-// submitJob j1 gpu=4 run=30s ttl=10s kill=30s with=j2 taint=tolerates checks=wait jobs=theirs
+// submitJob j1 gpu=4 run=30s ttl=10s kill=30s with=j2 taint=tolerates checks=wait jobs=theirs status=stale
 func submitJob(c command) error {
 	if _, exists := c.hub.workloads[c.arg(0)]; exists {
 		return nil
@@ -209,6 +209,7 @@ func submitJob(c command) error {
 	c.World.submitWorkload(workload{
 		name: c.arg(0), jobUID: c.hub.lastVersion, jobRV: c.hub.lastVersion, gpu: gpu, duration: run, ttl: ttl, killGrace: kill, sibling: c.option("with", ""),
 		tolerates: c.option("taint", "") == "tolerates", otherChecksPending: c.option("checks", "") == "wait", foreignController: c.option("jobs", "") == "theirs",
+		staleStatus: c.option("status", "") == "stale",
 	})
 	return nil
 }

@@ -66,7 +66,7 @@ func (w *World) checkAtRest() {
 			continue
 		}
 		w.mustHold(invEviction, !item.evicted || !job.running || !job.stopAt.IsZero(), "%s runs on %s", name, c.name)
-		w.mustHold(invStatusShown, item.status == job.status(), "%s on %s", name, c.name)
+		w.mustHold(invStatusShown, item.status == job.status() || item.evicted && item.status == job.actualStatus(), "%s on %s", name, c.name)
 	}
 	w.checkPrioritiesAtRest()
 	w.checkSiblingsAtRest()

@@ -114,7 +114,7 @@ func (w *hubCluster) removeFinalizer(item workload) {
 		return
 	}
 	w.submitWorkload(workload{
-		name: item.name, jobUID: item.jobUID, gpu: item.gpu, priority: item.priority, duration: item.duration, ttl: item.ttl, killGrace: item.killGrace,
+		name: item.name, jobUID: item.jobUID, gpu: item.gpu, priority: item.priority, duration: item.duration, ttl: item.ttl, killGrace: item.killGrace, staleStatus: item.staleStatus,
 		sibling: item.sibling, tolerates: item.tolerates, foreignController: item.foreignController, noCheckEntry: item.noCheckEntry, status: item.status, jobRV: item.jobRV,
 	})
 }

@@ -25,6 +25,8 @@ type workload struct {
 	sibling   string
 	// foreignController is set if the controller of its job is of another make: it goes by what the job shows.
 	foreignController bool
+	// staleStatus is set if the controller of its kind leaves the status of a job that was stopped as it was.
+	staleStatus bool
 	// tolerates is set if its pods may run on tainted nodes.
 	tolerates bool
 
@@ -163,6 +165,8 @@ type remoteJob struct {
 	// killGrace is the termination grace of its pods, and stopAt when it is over, once they were told to stop.
 	killGrace time.Duration
 	stopAt    time.Time
+	// staleStatus is set if its status goes on saying that it is active once it was stopped.
+	staleStatus bool
 	// createdLate is set if it was created by a call that the hub had given up.
 	createdLate bool
 	// id is its own UID; named is set if it names its Workload, as all of the hub's do; lost is what others have taken off it, and
@@ -173,7 +177,14 @@ type remoteJob struct {
 	tampered      bool
 }
 
+// status is what the job says of itself, and actualStatus what is true.
 func (j remoteJob) status() jobStatus {
+	s := j.actualStatus()
+	s.active = s.active || j.staleStatus && !j.started.IsZero() && !s.finished
+	return s
+}
+
+func (j remoteJob) actualStatus() jobStatus {
 	return jobStatus{active: j.running, finished: j.finished != nil}
 }
 

@@ -73,7 +73,7 @@ func (t *decision) postJob(c *worker, a dispatch.Action, late bool) error {
 	if _, exists := c.jobs[t.item.name]; exists {
 		return errRefused
 	}
-	job := remoteJob{owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch, duration: t.item.duration, ttl: t.item.ttl, killGrace: t.item.killGrace, createdLate: late, id: t.nextID(), namesWorkload: true}
+	job := remoteJob{owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch, duration: t.item.duration, ttl: t.item.ttl, killGrace: t.item.killGrace, staleStatus: t.item.staleStatus, createdLate: late, id: t.nextID(), namesWorkload: true}
 	obj, exists := c.workloads[t.item.name]
 	if !c.fence.stock && (c.goneEpochs[t.item.uid] > a.Epoch || exists && t.parts.Before(job, obj)) {
 		t.recordEvent(RefusedLate)

@@ -121,6 +121,9 @@ func (g *generator) addSubmit(job string) {
 	if g.rand.IntN(10) == 0 {
 		line += " jobs=theirs"
 	}
+	if g.rand.IntN(10) == 0 {
+		line += " status=stale"
+	}
 	g.addf("%s", line)
 }
 
