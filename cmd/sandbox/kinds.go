@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,8 +22,6 @@ import (
 	"switchyard.dev/config/samples"
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
-	"switchyard.dev/worker/job"
-	"switchyard.dev/worker/job/all"
 )
 
 // Each worker has operators of its own, so that most kinds run on one of them only.
@@ -41,17 +38,9 @@ func withAllKinds(o *installation.StageOptions) {
 	o.Hub.Operators = nil
 	o.Hub.OperatorCRDs = slices.Concat(operatorsOfW1, operatorsOfW2)
 	o.Workers[0].Operators, o.Workers[1].Operators = operatorsOfW1, operatorsOfW2
-	o.Kinds = mirrorableKinds()
-	var names []any
-	for _, kind := range o.Kinds {
-		names = append(names, kind.Name())
-	}
+	o.Kinds = installation.MirrorableKinds()
 	o.Configuration = maps.Clone(o.Configuration)
-	o.Configuration["integrations"] = map[string]any{"frameworks": names}
-}
-
-func mirrorableKinds() []job.Integration {
-	return slices.DeleteFunc(all.Kinds(), func(kind job.Integration) bool { return !kind.Mirrorable() })
+	o.Configuration["integrations"] = installation.Frameworks(o.Kinds)
 }
 
 // kindRun is a sample on its way.
@@ -76,13 +65,13 @@ type kindsShow struct {
 // showKinds submits one job of each kind to the hub, prints what becomes of it, and checks that it ran on one worker.
 func showKinds(ctx context.Context, o options, stage *installation.Stage, out io.Writer) error {
 	s := &kindsShow{stage: stage, out: out, began: time.Now()}
-	if err := s.copyRuntimes(ctx); err != nil {
+	if err := installation.CopyTrainingRuntimes(ctx, stage.Hub, stage.Workers[0]); err != nil {
 		return err
 	}
 	if err := s.submit(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "submitted one job of each of %d kinds, from config/samples/kinds, to queues of the hub\n\n", len(s.runs))
+	fmt.Fprintf(out, "submitted one job of each of %d kinds, from config/samples, to queues of the hub\n\n", len(s.runs))
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	if err := s.follow(ctx); err != nil {
@@ -99,29 +88,14 @@ func showKinds(ctx context.Context, o options, stage *installation.Stage, out io
 	return nil
 }
 
-// copyRuntimes gives the hub the training runtimes of w1: it must know what a TrainJob asks for.
-func (s *kindsShow) copyRuntimes(ctx context.Context) error {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "trainer.kubeflow.org", Version: "v1alpha1", Kind: "ClusterTrainingRuntimeList"})
-	if err := s.stage.Workers[0].List(ctx, list); err != nil {
-		return fmt.Errorf("read the training runtimes of w1: %w", err)
-	}
-	for i := range list.Items {
-		list.Items[i].SetResourceVersion("")
-		if err := s.stage.Hub.Create(ctx, &list.Items[i]); err != nil {
-			return fmt.Errorf("copy the training runtimes to the hub: %w", err)
-		}
-	}
-	return nil
-}
-
 func (s *kindsShow) submit(ctx context.Context) error {
-	for _, kind := range mirrorableKinds() {
+	for _, kind := range installation.MirrorableKinds() {
 		file := strings.ToLower(kind.GVK().Kind)
-		objects, err := samples.Objects("kinds/" + file + ".yaml")
+		directory := "kinds/"
 		if file == "job" || file == "jobset" {
-			objects, err = samples.Objects("jobs/" + file + ".yaml")
+			directory = "jobs/"
 		}
+		objects, err := samples.Objects(directory + file + ".yaml")
 		if err != nil {
 			return err
 		}

@@ -79,10 +79,12 @@ func dropKey(value any, key string) {
 	}
 }
 
-func create(t *testing.T, s *installation.Site, job *unstructured.Unstructured) {
+func create(t *testing.T, s *installation.Site, objects ...client.Object) {
 	t.Helper()
-	if err := s.Create(t.Context(), job); err != nil {
-		t.Fatal(err)
+	for _, object := range objects {
+		if err := s.Create(t.Context(), object); err != nil {
+			t.Fatalf("%T %s at %s: %v", object, object.GetName(), s.Name, err)
+		}
 	}
 }
 

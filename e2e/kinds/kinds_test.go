@@ -24,8 +24,8 @@ type kind struct {
 	ends string
 	// running and ended are what its status says, see eventuallyHas; a job without an end is deleted.
 	running, ended string
-	// late kinds have no CRD at the hub when its program starts.
-	late bool
+	// late is the operator whose CRDs come to the hub after its program has started; empty if they were there.
+	late clusters.Operator
 	// local kinds run only where they are submitted.
 	local bool
 }
@@ -48,7 +48,7 @@ func kinds() []kind {
 		// The third pod submits the program.
 		{file: "rayjob", at: atRay, pods: 3, running: "jobStatus=RUNNING", ends: "batch.kubernetes.io/job-name", ended: "jobDeploymentStatus=Complete"},
 		{file: "rayservice", at: atRay, pods: 2, running: "Ready=True"},
-		{file: "appwrapper", at: atRay, pods: 2, running: "phase=Running", ended: "phase=Succeeded", late: true},
+		{file: "appwrapper", at: atRay, pods: 2, running: "phase=Running", ended: "phase=Succeeded", late: clusters.AppWrapper},
 		{file: "sparkapplication", at: atRay, pods: 3, running: "applicationState.state=RUNNING", ended: "applicationState.state=COMPLETED", local: true},
 	}
 }
@@ -56,15 +56,15 @@ func kinds() []kind {
 func TestKinds(t *testing.T) {
 	s := start(t)
 	for _, k := range kinds() {
-		t.Run(k.file+" of a worker's own people waits, runs, stops, runs again and ends", func(t *testing.T) {
+		t.Run(k.file+" submitted to the worker runs, stops, runs again and ends", func(t *testing.T) {
 			t.Parallel()
 			k.run(t, s, k.at(s))
 		})
 		if !k.local {
 			t.Run(k.file+" submitted to the hub runs on the worker with its operator", func(t *testing.T) {
 				t.Parallel()
-				if k.late {
-					install(t, s.hub, clusters.AppWrapper)
+				if k.late != "" {
+					install(t, s.hub, k.late)
 				}
 				k.run(t, s, s.hub)
 			})

@@ -114,8 +114,9 @@ func (w workerActions) collectDebt(v ClusterView) []Action {
 	return nil
 }
 
-// stopJob tells the given-up cluster that the hub evicts, and copies the status of its job while it stops; no more once it has
-// stopped and the hub's job says so, which the cluster's need not. An abandoned job is removed if the hub waits for the cluster to be unbound.
+// stopJob tells the given-up cluster that the hub evicts, and copies the status of its job while it stops. Nothing is copied once the job has
+// stopped and the hub's job shows no active pods: the one on the cluster may go on showing some. An abandoned job is removed if the hub waits
+// for the cluster to be unbound.
 func (w workerActions) stopJob(v ClusterView) []Action {
 	var actions []Action
 	c := v.Copy
