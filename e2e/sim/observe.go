@@ -49,7 +49,7 @@ func (w *program) observeAll(item workload) dispatch.Observation {
 func (w *program) observeLocal(item workload) dispatch.Local {
 	l := localFacts(item)
 	if item.ownsJob() || w.parts.DriverBugs.MatchesJobByName {
-		l.Job.Active = item.status.active
+		l.Job.Active, l.Job.StatusOutlivesPods = item.status.active, item.staleStatus
 	}
 	l.Quota.AwaitsUnbinding = item.evicted && w.hasCheckEntry(item) && !item.evictedByCheck
 	if w.hasCheckEntry(item) {

@@ -35,6 +35,7 @@ func (e external) Name() string                               { return e.gvk.Kin
 func (e external) GVK() schema.GroupVersionKind               { return e.gvk }
 func (external) AddToScheme(*runtime.Scheme) error            { return nil }
 func (external) Mirrorable() bool                             { return true }
+func (external) StatusOutlivesPods() bool                     { return false }
 func (external) Progress(client.Object) Progress              { return Progress{} }
 func (external) LastControllerUpdate(client.Object) time.Time { return time.Time{} }
 func (external) IsLocal(client.Object) bool                   { return false }

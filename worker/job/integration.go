@@ -58,6 +58,8 @@ type Integration interface {
 	SyncSpec(local, remote client.Object) bool
 	// Progress reads the job's status.
 	Progress(client.Object) Progress
+	// StatusOutlivesPods tells whether the status of a job that has stopped may go on showing active pods ([Children.Decide]).
+	StatusOutlivesPods() bool
 	// TellsEnd tells whether Progress says of a job that has ended that it has. Of other kinds only their Workload does, and a
 	// job that is gone may have ended.
 	ReportsOutcome() bool

@@ -28,6 +28,9 @@ func (i integration[T]) Mirrorable() bool                    { return i.kind.Man
 func (i integration[T]) DeletePropagation() metav1.DeletionPropagation {
 	return i.kind.DeletePropagation
 }
+func (i integration[T]) StatusOutlivesPods() bool {
+	return i.kind.Children != nil && i.kind.Children.Decide
+}
 func (i integration[T]) Progress(obj client.Object) Progress { return i.kind.Progress(i.asJob(obj)) }
 func (i integration[T]) ReportsOutcome() bool                { return true }
 

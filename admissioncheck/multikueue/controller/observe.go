@@ -91,6 +91,7 @@ func (r *WorkloadReconciler) observeWorkload(ctx context.Context, wl *kueue.Work
 	r.observeSiblings(ctx, wl, &s.observed.Local)
 	if original.Job != nil {
 		s.observed.Local.Job.Active = original.Kind.Progress(original.Job).HoldsPods()
+		s.observed.Local.Job.StatusOutlivesPods = original.Kind.StatusOutlivesPods()
 	}
 	if entry != nil {
 		s.checkName = entry.Name

@@ -125,7 +125,7 @@ func (w workerActions) stopJob(v ClusterView) []Action {
 		actions = append(actions, Action{Verb: EvictRemote, Cluster: v.Name, Epoch: w.state.Epoch,
 			Message: "Evicted on manager: " + w.observed.Local.Quota.EvictedMessage})
 	}
-	if over, _ := w.debts.stoppedOn(v); v.Job.StatusBehind && w.state.mayCopyStatus(v) && (w.observed.Local.Job.Active || !over) {
+	if v.Job.StatusBehind && w.state.mayCopyStatus(v) && (w.observed.Local.Job.Active || !w.debts.toldByQuota(v)) {
 		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: w.state.Epoch})
 	}
 	outOfSync := c.Finished != nil && c.Finished.Reason == OutOfSync

@@ -163,10 +163,10 @@ func (ds debts) stoppedOn(v ClusterView) (over, seen bool) {
 	return false, isRemovable(v.Job.Holder)
 }
 
-// hasReportedLast tells whether a given-up cluster that has a job of ours has stopped it, and the hub has its last status.
-func (ds debts) hasReportedLast(v ClusterView) bool {
+// toldByQuota tells of a job whose status does not tell whether it has pods that the given-up cluster's copy has told that it has none.
+func (ds debts) toldByQuota(v ClusterView) bool {
 	over, _ := ds.stoppedOn(v)
-	return over && !v.Job.StatusBehind
+	return over && ds.observed.Local.Job.StatusOutlivesPods
 }
 
 // msgOwed says which clusters may still run an earlier epoch's job and, if the policy promises that runs never overlap, how that

@@ -330,7 +330,7 @@ func (g *inputGenerator) local() Local {
 		Deleted: g.chance(12), Finished: g.chance(12),
 		Quota: LocalQuota{Reserved: !g.chance(5), Evicted: g.chance(5), Evictions: int64(g.IntN(3)), AwaitsUnbinding: g.chance(2)},
 		Check: LocalCheck{OthersReady: !g.chance(6), State: []CheckState{Pending, Pending, Ready, Ready, Retry, Rejected, ""}[g.IntN(7)]},
-		Job:   LocalJob{Active: g.chance(2)},
+		Job:   LocalJob{Active: g.chance(2), StatusOutlivesPods: g.chance(4)},
 	}
 	l.KeptForJob = l.Deleted && g.chance(2)
 	if l.Quota.Reserved {

@@ -100,6 +100,8 @@ func parseLocal(t *testing.T, text string) Local {
 			l.Quota.Evictions = number(t, value)
 		case "active":
 			l.Job.Active = true
+		case "stale":
+			l.Job.StatusOutlivesPods = true
 		case "finished":
 			l.Finished = true
 		case "deleted":

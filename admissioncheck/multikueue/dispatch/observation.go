@@ -80,6 +80,9 @@ type LocalJob struct {
 	Refusal Refusal
 	// Active is set while the status of the hub's own job shows active pods, which holds up its eviction.
 	Active bool
+	// StatusOutlivesPods is set for a kind whose status may go on showing active pods of a job that has stopped. The quota of the
+	// worker's copy tells then that they are gone.
+	StatusOutlivesPods bool
 	// KillGrace is the largest termination grace of the job's pods: how long it may go on after it was told to stop.
 	KillGrace time.Duration
 }

@@ -101,8 +101,7 @@ func (t decision) drainJob() Plan {
 
 // clearActiveWhenSilent clears what the hub's job says of active pods once no debtor is left that could still report on
 // them. The job would show them for ever otherwise, and the core would wait. A reachable debtor could until a live read shows no
-// job there, or until its copy says that the job has stopped (some operators leave the status of a stopped job as it is); any other
-// one until its grace is over.
+// job there, or until its copy tells that the job has stopped, if the status of its kind does not; any other one until its grace is over.
 func (t decision) clearActiveWhenSilent(plan *Plan) {
 	silent := true
 	for _, d := range t.state.Debts {
@@ -116,7 +115,7 @@ func (t decision) clearActiveWhenSilent(plan *Plan) {
 				plan.WakeAt = earliest(plan.WakeAt, end)
 			}
 		case v.Job.Holder == Ours || live != nil && live.Job.Holder == Ours:
-			silent = silent && t.debts.hasReportedLast(v)
+			silent = silent && t.debts.toldByQuota(v) && !v.Job.StatusBehind
 		case live != nil && live.Job.isHidden():
 			over, _ := t.debts.stoppedOn(v) // such a job reports nothing, its copy does
 			silent = silent && over

@@ -405,19 +405,26 @@ func TestRetreating(t *testing.T) {
 			"and then the hub's job is drained", "epoch 2; bound w1; owed w1@1", "quota Retry evicted evictions=1 active", "w1 up live@2",
 			"Draining; DrainStatus",
 		}, {
-			"the last status of a job that has stopped is copied", "epoch 2; bound w1; owed w1@1", "quota Ready evicted evictions=1 active",
+			"the last status of a job that may show pods when it has none is copied", "epoch 2; bound w1; owed w1@1", "quota Ready evicted evictions=1 active stale",
 			"w1 up copy@1 evicted job@1 behind",
 			"Draining; CopyStatus w1",
 		}, {
-			"and the hub's job drained if that still says active", "epoch 2; bound w1; owed w1@1", "quota Ready evicted evictions=1 active",
+			"and the hub's job drained if that still says active", "epoch 2; bound w1; owed w1@1", "quota Ready evicted evictions=1 active stale",
 			"w1 up copy@1 evicted job@1",
 			"Draining; DrainStatus",
 		}, {
-			"which differs from the worker's, and is left so", "epoch 2; bound w1; owed w1@1", "quota Retry evicted evictions=1", "w1 up copy@1 evicted job@1 behind",
+			"which differs from the worker's, and is left so", "epoch 2; bound w1; owed w1@1", "quota Retry evicted evictions=1 stale", "w1 up copy@1 evicted job@1 behind",
 			"Draining",
 		}, {
-			"a job that keeps its quota may still report", "epoch 2; bound w1; owed w1@1", "quota Ready evicted evictions=1 active", "w1 up copy@1 quota evicted job@1",
+			"a job that keeps its quota may still report", "epoch 2; bound w1; owed w1@1", "quota Ready evicted evictions=1 active stale", "w1 up copy@1 quota evicted job@1",
 			"Draining",
+		}, {
+			"a job whose status tells of its pods does", "epoch 2; bound w1; owed w1@1", "quota Ready evicted evictions=1 active",
+			"w1 up copy@1 evicted job@1",
+			"Draining",
+		}, {
+			"until it has told the last", "epoch 2; bound w1; owed w1@1", "quota Ready evicted evictions=1", "w1 up copy@1 evicted job@1 behind",
+			"Draining; CopyStatus w1",
 		}, {
 			"of a lost cluster, when its grace is over", "epoch 2; bound w1; owed w1@1", "quota Ready evicted evictions=1 active", "w1 lost@5m",
 			"Draining; wake in 10m0s",
