@@ -11,6 +11,7 @@ chart-files: ## Copy the generated CRDs, webhooks, roles and configurations from
 	@mkdir -p $(CHART)/files/crds $(CHART)/files/webhook $(CHART)/files/rbac $(CHART)/files/component $(CHART)/files/policy
 	@cp config/crd/bases/*.yaml $(CHART)/files/crds/
 	@cp config/webhook/manifests.yaml $(CHART)/files/webhook/
+	@cp config/pods/manifests.yaml $(CHART)/files/webhook/pods.yaml
 	@cp config/rbac/hub_role.yaml config/rbac/worker_role.yaml config/rbac/user_roles.yaml $(CHART)/files/rbac/
 	@cp config/policy/*.yaml $(CHART)/files/policy/
 	@cp config/component/hub.yaml config/component/worker.yaml $(CHART)/files/component/

@@ -9,6 +9,7 @@ gen() { go tool -modfile=.tools/go.mod controller-gen "$@"; }
 gen object paths='./apis/...'
 gen crd:generateEmbeddedObjectMeta=true 'paths={./apis/kueue/...,./apis/switchyard/...}' output:crd:artifacts:config=config/crd/bases
 gen webhook 'paths={./config,./worker/webhook}' output:webhook:artifacts:config=config/webhook
+gen webhook 'paths={./config/pods}' output:webhook:artifacts:config=config/pods
 go run ./config/finish config
 
 # A hub is a worker with one more gate, and so is its role. The checks of a single cluster are both programs'.

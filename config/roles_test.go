@@ -45,6 +45,7 @@ func TestAProgramUpdatesInAllTheClusterOnlyWhatCarriesItsCertificateAndWhatOwner
 		resource, _ := meta.UnsafeGuessKindToResource(kind.GVK())
 		want[resource.Resource+"/finalizers"] = nil
 	}
+	want["pods/finalizers"] = nil
 	for _, program := range []string{"hub", "worker"} {
 		cluster, _, err := Roles(program)
 		if err != nil {

@@ -13,10 +13,19 @@ import (
 //go:embed webhook/manifests.yaml
 var webhookFile []byte
 
-// Webhooks returns the configurations of all admission webhooks. Each call
-// returns new objects.
+//go:embed pods/manifests.yaml
+var podWebhookFile []byte
+
+// Webhooks returns the configurations of the admission webhooks that every
+// installation has. Each call returns new objects.
 func Webhooks() (*admissionregistrationv1.MutatingWebhookConfiguration, *admissionregistrationv1.ValidatingWebhookConfiguration, error) {
 	return DecodeWebhooks(webhookFile)
+}
+
+// PodWebhooks returns the webhooks of pods, Deployments and StatefulSets, to be
+// added to those of [Webhooks] where they are asked for.
+func PodWebhooks() (*admissionregistrationv1.MutatingWebhookConfiguration, *admissionregistrationv1.ValidatingWebhookConfiguration, error) {
+	return DecodeWebhooks(podWebhookFile)
 }
 
 // DecodeWebhooks reads a file of one mutating and one validating configuration.

@@ -43,3 +43,6 @@ package config
 
 // +kubebuilder:webhook:mutating=true,path=/mutate-ray-io-v1-rayservice,failurePolicy=fail,sideEffects=None,groups=ray.io,resources=rayservices,verbs=create,versions=v1,name=mrayservice.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
 // +kubebuilder:webhook:mutating=false,path=/validate-ray-io-v1-rayservice,failurePolicy=fail,sideEffects=None,groups=ray.io,resources=rayservices,verbs=create;update,versions=v1,name=vrayservice.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+
+// +kubebuilder:webhook:mutating=true,path=/mutate-leaderworkerset-x-k8s-io-v1-leaderworkerset,failurePolicy=fail,sideEffects=None,groups=leaderworkerset.x-k8s.io,resources=leaderworkersets,verbs=create;update,versions=v1,name=mleaderworkerset.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+// +kubebuilder:webhook:mutating=false,path=/validate-leaderworkerset-x-k8s-io-v1-leaderworkerset,failurePolicy=fail,sideEffects=None,groups=leaderworkerset.x-k8s.io,resources=leaderworkersets,verbs=create;update,versions=v1,name=vleaderworkerset.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system

@@ -18,20 +18,14 @@ func TestWebhooksAreThoseOfTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
-	for _, hook := range mutating.Webhooks {
-		got = append(got, describe(hook.Name, hook.ClientConfig, hook.Rules, hook.NamespaceSelector != nil, *hook.FailurePolicy, *hook.SideEffects))
-	}
-	for _, hook := range validating.Webhooks {
-		got = append(got, describe(hook.Name, hook.ClientConfig, hook.Rules, hook.NamespaceSelector != nil, *hook.FailurePolicy, *hook.SideEffects))
-	}
-	slices.Sort(got)
+	got := described(mutating, validating)
 	want := []string{
 		"mappwrapper.kb.io /mutate-workload-codeflare-dev-v1beta2-appwrapper CREATE [appwrappers] outside the system Fail None",
 		"mclusterqueue.kb.io /mutate-kueue-x-k8s-io-v1beta2-clusterqueue CREATE [clusterqueues] everywhere Fail None",
 		"mjaxjob.kb.io /mutate-kubeflow-org-v1-jaxjob CREATE [jaxjobs] outside the system Fail None",
 		"mjob.kb.io /mutate-batch-v1-job CREATE [jobs] outside the system Fail None",
 		"mjobset.kb.io /mutate-jobset-x-k8s-io-v1alpha2-jobset CREATE [jobsets] outside the system Fail None",
+		"mleaderworkerset.kb.io /mutate-leaderworkerset-x-k8s-io-v1-leaderworkerset CREATE,UPDATE [leaderworkersets] outside the system Fail None",
 		"mmpijob.kb.io /mutate-kubeflow-org-v2beta1-mpijob CREATE [mpijobs] outside the system Fail None",
 		"mpaddlejob.kb.io /mutate-kubeflow-org-v1-paddlejob CREATE [paddlejobs] outside the system Fail None",
 		"mpytorchjob.kb.io /mutate-kubeflow-org-v1-pytorchjob CREATE [pytorchjobs] outside the system Fail None",
@@ -50,6 +44,7 @@ func TestWebhooksAreThoseOfTheContract(t *testing.T) {
 		"vjaxjob.kb.io /validate-kubeflow-org-v1-jaxjob CREATE,UPDATE [jaxjobs] outside the system Fail None",
 		"vjob.kb.io /validate-batch-v1-job CREATE,UPDATE [jobs] outside the system Fail None",
 		"vjobset.kb.io /validate-jobset-x-k8s-io-v1alpha2-jobset CREATE,UPDATE [jobsets] outside the system Fail None",
+		"vleaderworkerset.kb.io /validate-leaderworkerset-x-k8s-io-v1-leaderworkerset CREATE,UPDATE [leaderworkersets] outside the system Fail None",
 		"vmpijob.kb.io /validate-kubeflow-org-v2beta1-mpijob CREATE,UPDATE [mpijobs] outside the system Fail None",
 		"vpaddlejob.kb.io /validate-kubeflow-org-v1-paddlejob CREATE,UPDATE [paddlejobs] outside the system Fail None",
 		"vpytorchjob.kb.io /validate-kubeflow-org-v1-pytorchjob CREATE,UPDATE [pytorchjobs] outside the system Fail None",
@@ -66,6 +61,47 @@ func TestWebhooksAreThoseOfTheContract(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("webhooks (-contract +manifests):\n%s", diff)
 	}
+}
+
+// Every pod of a cluster would wait for these.
+func TestWebhooksOfPodsAreApartFromThoseOfEveryInstallation(t *testing.T) {
+	mutating, validating, err := config.PodWebhooks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, others, err := config.Webhooks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mutating.Name != all.Name || validating.Name != others.Name {
+		t.Errorf("%s and %s cannot be laid over %s and %s", mutating.Name, validating.Name, all.Name, others.Name)
+	}
+	want := []string{
+		"mdeployment.kb.io /mutate-apps-v1-deployment CREATE,UPDATE [deployments] outside the system Fail None",
+		"mpod.kb.io /mutate--v1-pod CREATE [pods] outside the system Fail None",
+		"mstatefulset.kb.io /mutate-apps-v1-statefulset CREATE,UPDATE [statefulsets] outside the system Fail None",
+		"vdeployment.kb.io /validate-apps-v1-deployment CREATE,UPDATE [deployments] outside the system Fail None",
+		"vpod.kb.io /validate--v1-pod CREATE,UPDATE [pods] outside the system Fail None",
+		"vstatefulset.kb.io /validate-apps-v1-statefulset CREATE,UPDATE [statefulsets] outside the system Fail None",
+	}
+	if diff := cmp.Diff(want, described(mutating, validating)); diff != "" {
+		t.Errorf("webhooks (-want +got):\n%s", diff)
+	}
+}
+
+// described are the webhooks of both configurations, one line each, sorted.
+func described(
+	mutating *admissionregistrationv1.MutatingWebhookConfiguration, validating *admissionregistrationv1.ValidatingWebhookConfiguration,
+) []string {
+	var got []string
+	for _, hook := range mutating.Webhooks {
+		got = append(got, describe(hook.Name, hook.ClientConfig, hook.Rules, hook.NamespaceSelector != nil, *hook.FailurePolicy, *hook.SideEffects))
+	}
+	for _, hook := range validating.Webhooks {
+		got = append(got, describe(hook.Name, hook.ClientConfig, hook.Rules, hook.NamespaceSelector != nil, *hook.FailurePolicy, *hook.SideEffects))
+	}
+	slices.Sort(got)
+	return got
 }
 
 func describe(

@@ -134,7 +134,8 @@ func (e *engine) addWorkloads(ctx context.Context, mgr ctrl.Manager) error {
 // handlesWorkload tells whether an enabled integration looks after the owner.
 func (e *engine) handlesWorkload(owner *metav1.OwnerReference) bool {
 	group := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
-	return slices.ContainsFunc(e.Kinds, func(k job.Integration) bool { return k.GVK().GroupKind() == group }) || e.configured.Serves(group)
+	return slices.ContainsFunc(frameworks(), func(f job.Framework) bool { return f.GVK().GroupKind() == group && isEnabled(e.Settings, f) }) ||
+		e.configured.Serves(group)
 }
 
 // addCapacity adds the publisher of the capacity report, for programs that hand out work to several clusters.

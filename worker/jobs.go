@@ -15,6 +15,7 @@ import (
 	"switchyard.dev/worker/controller/workload"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
+	"switchyard.dev/worker/job/podgroup"
 	"switchyard.dev/worker/manager"
 	"switchyard.dev/worker/metrics"
 )
@@ -23,9 +24,8 @@ import (
 // that is not compiled in.
 func Kinds(s manager.Settings) ([]job.Integration, error) {
 	var kinds []job.Integration
-	var names []string
+	names := all.Names()
 	for _, kind := range all.Kinds() {
-		names = append(names, kind.Name())
 		if slices.Contains(s.Integrations.Frameworks, kind.Name()) {
 			kinds = append(kinds, kind)
 		}
@@ -36,6 +36,23 @@ func Kinds(s manager.Settings) ([]job.Integration, error) {
 		}
 	}
 	return kinds, nil
+}
+
+// isEnabled tells whether the configuration asks for a framework, by its name or by that of another that needs it.
+func isEnabled(s manager.Settings, f job.Framework) bool {
+	if f.Name() == podgroup.Name {
+		return podgroup.IsServed(s.Integrations.Frameworks)
+	}
+	return slices.Contains(s.Integrations.Frameworks, f.Name())
+}
+
+// frameworks are all that are compiled in, kinds of job and others.
+func frameworks() []job.Framework {
+	var list []job.Framework
+	for _, kind := range all.Kinds() {
+		list = append(list, kind)
+	}
+	return append(list, all.Frameworks()...)
 }
 
 // integrations has a part for every compiled-in kind, and one for jobs of all others. The webhooks of a kind that is not enabled
@@ -49,8 +66,8 @@ func (e *engine) integrations() ([]manager.Part, error) {
 	options.Created, options.Stale = e.metrics.ObserveCreation, e.epochs.ValidateCreate
 	options.Dispatches, options.Follow = e.DispatchesJobs, e.followedObjects.Follow
 	var parts []manager.Part
-	for _, kind := range all.Kinds() {
-		enabled := slices.ContainsFunc(kinds, func(k job.Integration) bool { return k.Name() == kind.Name() })
+	for _, kind := range frameworks() {
+		enabled := isEnabled(s, kind)
 		parts = append(parts, manager.Part{Name: kind.Name(), Add: func(_ context.Context, mgr ctrl.Manager) error {
 			if err := kind.SetupWebhook(mgr, options, enabled); err != nil || !enabled {
 				return err
@@ -71,7 +88,7 @@ func (e *engine) integrations() ([]manager.Part, error) {
 func configuredKinds(s manager.Settings, jobs job.Options) jobkind.Options {
 	jobs.Follow = nil
 	o := jobkind.Options{Jobs: jobs, External: externalFrameworks(s), Clock: jobs.Clock}
-	for _, kind := range all.Kinds() {
+	for _, kind := range frameworks() {
 		o.BuiltIn = append(o.BuiltIn, kind.GVK())
 	}
 	return o
@@ -91,6 +108,7 @@ func jobOptions(s manager.Settings, kinds []job.Integration) (job.Options, error
 		AnnotationKeysToCopy:       annotationKeys,
 		WaitForPodsReady:           policy.PodsReady != nil,
 		KeepDeactivated:            policy.DeactivatedRetention,
+		PodsOfOthersOnly:           !slices.Contains(s.Integrations.Frameworks, podgroup.Name),
 		Kinds:                      kinds,
 		Known:                      all.Kinds(),
 		ExternalFrameworks:         externalFrameworks(s),
@@ -111,6 +129,7 @@ func jobGates(gates features.Set) job.Gates {
 		WorkloadPriorityClassDefault:  gates.Enabled(features.WorkloadPriorityClassDefaulting),
 		ShortWorkloadNames:            gates.Enabled(features.ShortWorkloadNames),
 		FinishOrphanedWorkloads:       gates.Enabled(features.FinishOrphanedWorkloads),
+		ReleasesPodsForGood:           gates.Enabled(features.SkipReassignmentForPodOwnedWorkloads),
 		FastQuotaRelease:              gates.Enabled(features.FastQuotaReleaseInPodIntegration),
 		ValidateGroupOwner:            gates.Enabled(features.PodIntegrationValidateGroupOwner),
 		ElasticJobs:                   gates.Enabled(features.ElasticJobsViaWorkloadSlices),

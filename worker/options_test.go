@@ -59,7 +59,6 @@ func unchosen() []string {
 		"job.Options.Created",               // whom to tell, not what to do
 		"job.Options.Dispatches",            // which program it is: a hub's, or not
 		"job.Options.Follow",                // whom to tell, not what to do
-		"job.Options.PodsOfOthersOnly",      // no kind that makes pods wait is compiled in
 		"job.Options.Stale",                 // no choice: an epoch that is over is over
 		"lifecycle.Policy.OwnerGracePeriod", // who plays an owner has some seconds, whatever is asked for
 	}
@@ -125,6 +124,7 @@ func TestEveryOptionIsReachedFromTheConfiguration(t *testing.T) {
 	reached := map[string]bool{}
 	var others []map[string]any
 	others = append(others, options(t, given(t, everything)),
+		options(t, given(t, "integrations: {frameworks: [batch/job, pod]}\n")),
 		options(t, given(t, "resources: {excludeResourcePrefixes: [example.com/]}\n")),
 		options(t, given(t, "featureGates: {CustomMetricLabels: true}\nmetrics: {customLabels: [{name: a, sourceLabelKey: b}, {name: c, sourceKind: Workload, sourceAnnotationKey: d, trackedValues: [x]}]}\n", features.CustomMetricLabels)))
 	for _, name := range features.Names() {

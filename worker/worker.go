@@ -15,7 +15,6 @@ import (
 	kueuev1beta1 "switchyard.dev/apis/kueue/v1beta1"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
-	"switchyard.dev/worker/job/all"
 	"switchyard.dev/worker/manager"
 )
 
@@ -23,7 +22,7 @@ import (
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	add := []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme, kueuev1beta1.AddToScheme, switchyard.AddToScheme}
-	for _, kind := range all.Kinds() {
+	for _, kind := range frameworks() {
 		add = append(add, kind.AddToScheme)
 	}
 	for _, f := range add {

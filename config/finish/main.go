@@ -38,7 +38,12 @@ func finish(directory string) error {
 			return err
 		}
 	}
-	return finishWebhooks(filepath.Join(directory, "webhook", "manifests.yaml"))
+	for _, of := range []string{"webhook", "pods"} {
+		if err := finishWebhooks(filepath.Join(directory, of, "manifests.yaml")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // write writes objects as one file of manifests, without the status and the

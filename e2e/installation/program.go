@@ -74,7 +74,7 @@ func Start(ctx context.Context, o Options) (*Program, error) {
 	if err := p.Start(ctx); err != nil {
 		return nil, err
 	}
-	if err := installWebhooks(ctx, o.Cluster); err != nil {
+	if err := installWebhooks(ctx, o.Cluster, frameworksOf(o.Configuration)); err != nil {
 		return nil, errors.Join(err, p.Stop())
 	}
 	return p, nil

@@ -126,10 +126,30 @@ func usedByOtherKinds() []permissionUse {
 			permissionUse{right: "update " + at + "/finalizers", of: []string{theHub, theWorker}, code: "worker/job/compose.go"},
 			permissionUse{right: "patch " + at + "/status", of: []string{theHub, theWorker}, code: "worker/job/execute.go"})
 	}
+	uses = append(uses, usedByPods()...)
 	for _, verb := range []string{"get", "list", "watch"} {
 		for _, runtime := range []string{"trainingruntimes", "clustertrainingruntimes"} {
 			uses = append(uses, permissionUse{right: verb + " trainer.kubeflow.org/" + runtime, of: []string{theHub, theWorker}, code: "worker/job/inputs.go"})
 		}
+	}
+	return uses
+}
+
+// usedByPods are rights for pods, and what has its pods wait, which these specs do not serve (e2e/pods).
+func usedByPods() []permissionUse {
+	both := []string{theHub, theWorker}
+	uses := []permissionUse{
+		{right: "patch /pods/status", of: both, code: "worker/job/podgroup/act.go"},
+		{right: "update /pods/finalizers", of: both, code: "worker/job/compose.go"},
+		{right: "get apps/replicasets", of: both, code: "worker/job/owners.go"},
+	}
+	for _, verb := range []string{"get", "list", "watch", "patch", "delete"} {
+		uses = append(uses, permissionUse{right: verb + " /pods", of: both, code: "worker/job/podgroup/reconciler.go"})
+	}
+	for _, verb := range []string{"get", "list", "watch"} {
+		uses = append(uses,
+			permissionUse{right: verb + " apps/statefulsets", of: both, code: "worker/job/statefulset/reconciler.go"},
+			permissionUse{right: verb + " leaderworkerset.x-k8s.io/leaderworkersets", of: both, code: "worker/job/leaderworkerset/reconciler.go"})
 	}
 	return uses
 }

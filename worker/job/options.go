@@ -69,6 +69,7 @@ type Gates struct {
 	WorkloadPriorityClassDefault  bool
 	ShortWorkloadNames            bool
 	FinishOrphanedWorkloads       bool
+	ReleasesPodsForGood           bool
 	FastQuotaRelease              bool
 	ValidateGroupOwner            bool
 	ElasticJobs                   bool
@@ -84,7 +85,7 @@ func DefaultGates() Gates {
 	return Gates{
 		PartialAdmission: true, ReclaimablePods: true, AdmissionGatedBy: true, AssignQueueLabelsForPods: true,
 		WorkloadIdentifierAnnotations: true, WorkloadPriorityClassDefault: true,
-		FinishOrphanedWorkloads: true, ValidateGroupOwner: true, ElasticJobs: true, Topology: true, MultiLayerTopology: true,
+		FinishOrphanedWorkloads: true, ReleasesPodsForGood: true, ValidateGroupOwner: true, ElasticJobs: true, Topology: true, MultiLayerTopology: true,
 		ValidateRayAndSparkUpdates: true, ImmutableGroupSize: true, DeferRayServiceFinalization: true,
 	}
 }

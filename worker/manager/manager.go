@@ -19,6 +19,7 @@ import (
 
 	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job/podgroup"
 	"switchyard.dev/worker/legacy"
 	"switchyard.dev/worker/stream"
 	"switchyard.dev/worker/view"
@@ -93,8 +94,8 @@ func managerOptions(s Settings, scheme *runtime.Scheme, certs *certificates) ctr
 }
 
 // cacheOptions keep memory and permissions small: no managed fields (nothing here reads them, and updates without them
-// leave them alone), Workloads that share what they have in common, and Secrets and Leases of the program's own namespace
-// only.
+// leave them alone), Workloads that share what they have in common, little of pods, and Secrets and Leases of the program's own
+// namespace only. Pods are cached only where an integration asks the cache for them.
 func cacheOptions(s Settings) cache.Options {
 	workloads := view.CompactTransform()
 	if usesLegacyReasons(s) {
@@ -106,6 +107,7 @@ func cacheOptions(s Settings) cache.Options {
 			&corev1.Secret{}:        {Namespaces: map[string]cache.Config{*s.Namespace: {}}},
 			&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{*s.Namespace: {}}},
 			&kueue.Workload{}:       {Transform: workloads},
+			&corev1.Pod{}:           podgroup.CacheOptions(podgroup.NeedsUnmarked(s.Integrations.Frameworks)),
 		},
 	}
 }

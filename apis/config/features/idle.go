@@ -4,7 +4,6 @@ package features
 const (
 	noTopologies = "no places are chosen for pods in topologies yet"
 	noDevices    = "resource claims and device classes are not counted against quota yet"
-	noSuchJobs   = "jobs of that kind are not served yet"
 	noSlices     = "workload slices are not served yet"
 	cachesOnly   = "it would only choose between ways to get to the same result"
 	alwaysSo     = "it is always so"
@@ -27,7 +26,6 @@ var idle = map[Name]string{
 	SchedulerLibraryIntegration:                     cachesOnly,
 	SchedulingEquivalenceHashing:                    "workloads that ask for the same are always parked together",
 	SkipAncestorCheckForDeletedWorkloads:            alwaysSo,
-	SkipReassignmentForPodOwnedWorkloads:            noTopologies,
 	TASAssignmentsEncodingByHostnamePrefix:          noTopologies,
 	TASBalancedPlacement:                            noTopologies,
 	TASCacheNodeMatchResults:                        noTopologies,

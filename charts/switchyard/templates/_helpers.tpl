@@ -126,3 +126,28 @@ sideEffects: None
 {{- end -}}
 {{- $rules | toYaml -}}
 {{- end }}
+
+{{/* The webhooks of pods, Deployments and StatefulSets for which the Configuration asks, by the kind of their configuration, as a dict of
+     arrays in YAML. Every integration that has pods wait needs that of pods. */}}
+{{- define "switchyard.podWebhooks" -}}
+{{- $c := include "switchyard.configuration" . | fromYaml -}}
+{{- $names := dig "integrations" "frameworks" list $c | default list -}}
+{{- $asked := list -}}
+{{- range list "pod" "deployment" "statefulset" "leaderworkerset.x-k8s.io/leaderworkerset" -}}
+{{- if has . $names -}}
+{{- $asked = concat $asked (list "pods" (printf "%ss" .)) -}}
+{{- end -}}
+{{- end -}}
+{{- $hooks := dict -}}
+{{- range splitList "\n---\n" (.Files.Get "files/webhook/pods.yaml" | trimPrefix "---\n") -}}
+{{- $configuration := fromYaml . -}}
+{{- $of := list -}}
+{{- range $configuration.webhooks -}}
+{{- if has (first (first .rules).resources) $asked -}}
+{{- $of = append $of . -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $hooks $configuration.kind $of -}}
+{{- end -}}
+{{- $hooks | toYaml -}}
+{{- end }}

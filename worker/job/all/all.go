@@ -7,13 +7,17 @@ import (
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/appwrapper"
 	"switchyard.dev/worker/job/batchjob"
+	"switchyard.dev/worker/job/deployment"
 	"switchyard.dev/worker/job/jobset"
 	"switchyard.dev/worker/job/kubeflow"
+	"switchyard.dev/worker/job/leaderworkerset"
 	"switchyard.dev/worker/job/mpijob"
+	"switchyard.dev/worker/job/podgroup"
 	"switchyard.dev/worker/job/raycluster"
 	"switchyard.dev/worker/job/rayjob"
 	"switchyard.dev/worker/job/rayservice"
 	"switchyard.dev/worker/job/sparkapplication"
+	"switchyard.dev/worker/job/statefulset"
 	"switchyard.dev/worker/job/trainjob"
 )
 
@@ -35,6 +39,23 @@ func Kinds() []job.Integration {
 		proven(appwrapper.Kind(), appwrapper.Examples()),
 		proven(sparkapplication.Kind(), sparkapplication.Examples()),
 	}
+}
+
+// Frameworks returns what is served besides, whose objects cannot be suspended: their pods wait instead.
+func Frameworks() []job.Framework {
+	return []job.Framework{podgroup.New(), deployment.Framework(), statefulset.Framework(), leaderworkerset.Framework()}
+}
+
+// Names are those of all that the configuration can name.
+func Names() []string {
+	var names []string
+	for _, kind := range Kinds() {
+		names = append(names, kind.Name())
+	}
+	for _, framework := range Frameworks() {
+		names = append(names, framework.Name())
+	}
+	return names
 }
 
 // proven takes up a kind that has examples to prove it by. That each package runs the proof, its test here sees to.

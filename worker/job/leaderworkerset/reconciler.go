@@ -16,14 +16,14 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// Not granted before the kind is served: +kubebuilder:rbac:groups=leaderworkerset.x-k8s.io,resources=leaderworkersets,verbs=get;list;watch
-// Not granted before the kind is served: +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch
-// Not granted before the kind is served: +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
-// Not granted before the kind is served: +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch;create;patch;delete
-// Not granted before the kind is served: +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloadpriorityclasses,verbs=get;list;watch
-// Not granted before the kind is served: +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get;list;watch
-// Not granted before the kind is served: +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
-// Not granted before the kind is served: +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=leaderworkerset.x-k8s.io,resources=leaderworkersets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloadpriorityclasses,verbs=get;list;watch
+// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // reconciler keeps LeaderWorkerSets, their Workloads and their pods together.
 type reconciler struct {

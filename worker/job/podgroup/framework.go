@@ -3,6 +3,7 @@ package podgroup
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,6 +22,17 @@ import (
 
 // Name is the name in the configuration's integrations.frameworks.
 const Name = "pod"
+
+// IsServed tells whether pods are served for the integrations of these names: for themselves, or because another integration has pods wait
+// in place of what made them (contract: job-kinds.md 1.11).
+func IsServed(names []string) bool {
+	return slices.Contains(names, Name) || slices.Contains(names, "deployment") || NeedsUnmarked(names)
+}
+
+// NeedsUnmarked tells whether one of the integrations marks the pods of its objects only after those were created (see [CacheOptions]).
+func NeedsUnmarked(names []string) bool {
+	return slices.Contains(names, "statefulset") || slices.Contains(names, "leaderworkerset.x-k8s.io/leaderworkerset")
+}
 
 // Framework is what one cluster needs of pods. The manager's cache must show pods as [CacheOptions] says.
 type Framework struct{}

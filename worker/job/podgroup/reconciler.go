@@ -18,14 +18,15 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// Not granted before the kind is served: +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch;delete
-// Not granted before the kind is served: +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
-// Not granted before the kind is served: +kubebuilder:rbac:groups="",resources=pods/finalizers,verbs=update
-// Not granted before the kind is served: +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch;create;patch;delete
-// Not granted before the kind is served: +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/status,verbs=patch
-// Not granted before the kind is served: +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloadpriorityclasses;admissionchecks;resourceflavors,verbs=get;list;watch
-// Not granted before the kind is served: +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get;list;watch
-// Not granted before the kind is served: +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=pods/finalizers,verbs=update
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/status,verbs=patch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloadpriorityclasses;admissionchecks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=resourceflavors,verbs=list;watch
+// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // reconciler keeps pods, alone and in groups, and their Workloads together.
 type reconciler struct {

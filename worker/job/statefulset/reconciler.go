@@ -18,14 +18,14 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// Not granted before the kind is served: +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch
-// Not granted before the kind is served: +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch;patch
-// Not granted before the kind is served: +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch;create;patch;delete
-// Not granted before the kind is served: +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/status,verbs=patch
-// Not granted before the kind is served: +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloadpriorityclasses,verbs=get;list;watch
-// Not granted before the kind is served: +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get;list;watch
-// Not granted before the kind is served: +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
-// Not granted before the kind is served: +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/status,verbs=patch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloadpriorityclasses,verbs=get;list;watch
+// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // onHoldMessage is the contract's (contract: messages.md 1.2).
 const onHoldMessage = "StatefulSet scaled to zero; workload on hold"

@@ -16,12 +16,10 @@ import (
 	"switchyard.dev/worker/job/podgroup/rolehash"
 )
 
-// +kubebuilder:webhook:path=/mutate--v1-pod,mutating=true,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create,versions=v1,name=mpod.kb.io,admissionReviewVersions=v1
-// +kubebuilder:webhook:path=/validate--v1-pod,mutating=false,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=vpod.kb.io,admissionReviewVersions=v1
-// Not granted before the kind is served: +kubebuilder:rbac:groups="",resources=pods,verbs=get
-// Not granted before the kind is served: +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get
-// Not granted before the kind is served: +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get
-// Not granted before the kind is served: +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
 // Webhook defaults and validates pods. Make one with [New].
 type Webhook struct {

@@ -27,8 +27,14 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
-	"switchyard.dev/worker/job/all"
+	"switchyard.dev/worker/job/batchjob"
+	"switchyard.dev/worker/job/jobset"
 )
+
+// jobKinds are some kinds whose jobs make pods.
+func jobKinds() []job.Integration {
+	return []job.Integration{job.NewIntegration(batchjob.Kind()), job.NewIntegration(jobset.Kind())}
+}
 
 const controller = "system:serviceaccount:kube-system:job-controller"
 
@@ -55,7 +61,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	} {
 		mapper.Add(gvk, meta.RESTScopeNamespace)
 	}
-	c := &cluster{opts: job.Options{Kinds: all.Kinds(), Gates: job.DefaultGates()}}
+	c := &cluster{opts: job.Options{Kinds: jobKinds(), Gates: job.DefaultGates()}}
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{"managed": "yes"}}})
 	c.Client = fake.NewClientBuilder().WithScheme(s).WithRESTMapper(mapper).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(_ context.Context, _ client.WithWatch, obj client.Object, _ ...client.CreateOption) error {
