@@ -117,8 +117,12 @@ func (r *reconciler) observeChanges(ctx context.Context, s *snapshot) error {
 	return nil
 }
 
-// sync returns the Workload with the settings of the pod that speaks for all. The queue of a group that serves is whoever's who made it.
+// sync returns the Workload with the settings of the pod that speaks for all. Whoever has made the Workload of a group that serves keeps it
+// in step with what the pods are of.
 func (r *reconciler) sync(ctx context.Context, s *snapshot) (*kueue.Workload, bool, error) {
+	if s.facts.Serving && s.facts.Prebuilt {
+		return s.wl, false, nil
+	}
 	speaker := s.speaker()
 	if s.facts.Serving {
 		kept := &corev1.Pod{ObjectMeta: *speaker.ObjectMeta.DeepCopy()}

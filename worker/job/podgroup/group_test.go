@@ -308,6 +308,30 @@ func TestAPrebuiltWorkloadOfAGroup(t *testing.T) {
 		c.reconcileAll()
 		c.hasCondition(kueue.WorkloadWaitingForReplacementPods, "")
 	})
+	t.Run("lets no pod go that needs more than it asks for", func(t *testing.T) {
+		c := newCluster(t, made(2), member("a1", 2, named), member("a2", 2, named, func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("64")}
+		}))
+		c.reconcileAll()
+		c.admit()
+		c.reconcileAll()
+		c.hasCondition(kueue.WorkloadFinished, "True FailedToStart")
+	})
+	t.Run("but for what the namespace adds", func(t *testing.T) {
+		small := resource.MustParse("64")
+		c := newCluster(t, made(1), &corev1.LimitRange{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "defaults"},
+			Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
+				Type: corev1.LimitTypeContainer, DefaultRequest: corev1.ResourceList{corev1.ResourceMemory: small},
+			}}},
+		}, member("a1", 1, named, func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources.Requests = p.Spec.Containers[0].Resources.Requests.DeepCopy()
+			p.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = small
+		}))
+		c.wantWrites("patch Workload")
+		c.admit()
+		c.wantWrites("patch Pod/a1")
+	})
 	t.Run("may have room for more", func(t *testing.T) {
 		c := newCluster(t, made(5), member("a1", 2, named))
 		c.wantWrites("patch Workload")

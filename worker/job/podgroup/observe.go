@@ -191,6 +191,9 @@ func (s *snapshot) readWorkload(o *job.Options) {
 	}
 	w := &s.facts.Workload
 	w.HasPodOwners = workload.HasPodOwners(wl) && (s.facts.Single || metav1.GetControllerOfNoCopy(wl) == nil)
+	w.HasOtherOwners = slices.ContainsFunc(wl.OwnerReferences, func(ref metav1.OwnerReference) bool {
+		return ref.APIVersion != "v1" || ref.Kind != podmeta.GVK().Kind
+	})
 	w.Deleting, w.Finalizer = !wl.DeletionTimestamp.IsZero(), controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
 	w.Reserved, w.Admitted, w.Evicted = workload.HasQuota(wl), workload.IsAdmitted(wl), workload.IsEvicted(wl)
 	w.Waiting = workload.WaitsForPods(wl)

@@ -1,11 +1,14 @@
 package podgroup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,6 +19,7 @@ import (
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/podgroup/plan"
 	"switchyard.dev/worker/job/podgroup/podmeta"
+	"switchyard.dev/worker/podrequests"
 	"switchyard.dev/worker/workload"
 )
 
@@ -111,10 +115,15 @@ func isForeign(wl *kueue.Workload, pod *corev1.Pod) bool {
 // coversPod tells whether a prebuilt Workload asks for one pod that needs what this one does, or more. What a hub has made belongs
 // together: this cluster may have added containers to the pod.
 func coversPod(wl *kueue.Workload, pod *corev1.Pod) bool {
-	if workload.IsRemoteCopy(wl) && pod.Labels[kueue.MultiKueueOriginLabel] == wl.Labels[kueue.MultiKueueOriginLabel] {
+	if isCopyWith(wl, pod) {
 		return true
 	}
 	return len(wl.Spec.PodSets) == 1 && wl.Spec.PodSets[0].Count == 1 && job.RequestsAtMost(&pod.Spec, &wl.Spec.PodSets[0].Template.Spec)
+}
+
+// isCopyWith tells whether one hub has made the Workload and the pod.
+func isCopyWith(wl *kueue.Workload, pod *corev1.Pod) bool {
+	return workload.IsRemoteCopy(wl) && pod.Labels[kueue.MultiKueueOriginLabel] == wl.Labels[kueue.MultiKueueOriginLabel]
 }
 
 // observeGroupWorkload finds the Workload of the group's name.
@@ -205,12 +214,11 @@ func (r *reconciler) observePlacements(ctx context.Context, s *snapshot) error {
 	for _, p := range placements {
 		s.placements[string(p.Name)] = p
 	}
-	r.observeMisfits(s)
-	return nil
+	return r.observeMisfits(ctx, s)
 }
 
 // observeMisfits finds the pods that cannot be placed: what was admitted contradicts them, or they need more than it was asked for.
-func (r *reconciler) observeMisfits(s *snapshot) {
+func (r *reconciler) observeMisfits(ctx context.Context, s *snapshot) error {
 	templates := map[string]*corev1.PodSpec{}
 	for i := range s.wl.Spec.PodSets {
 		templates[string(s.wl.Spec.PodSets[i].Name)] = &s.wl.Spec.PodSets[i].Template.Spec
@@ -227,10 +235,58 @@ func (r *reconciler) observeMisfits(s *snapshot) {
 		}
 		if _, err := r.place(s, pod, placement); err != nil {
 			m.CannotPlace, s.message = true, err.Error()
-		} else if template := templates[s.roleOf(m)]; !s.facts.Prebuilt && !job.RequestsAtMost(&pod.Spec, template) {
+			continue
+		}
+		paid, err := r.isPaid(ctx, s, pod, templates[s.roleOf(m)])
+		if err != nil {
+			return err
+		}
+		if !paid {
 			m.CannotPlace, s.message = true, fmt.Sprintf("pod %s needs more than its role %s does in the workload", pod.Name, m.Role)
 		}
 	}
+	return nil
+}
+
+// isPaid tells whether the pod needs no more than the template of its pod set. Of a prebuilt Workload the template is not that of a pod
+// that the API server has completed. What a hub has made belongs together: this cluster may have added containers to the pods.
+func (r *reconciler) isPaid(ctx context.Context, s *snapshot, pod *corev1.Pod, template *corev1.PodSpec) (bool, error) {
+	switch {
+	case job.RequestsAtMost(&pod.Spec, template):
+		return true, nil
+	case !s.facts.Prebuilt:
+		return false, nil
+	case isCopyWith(s.wl, pod):
+		return true, nil
+	}
+	in, err := r.namespaceContext(ctx, pod)
+	return err == nil && job.RequestsAtMostWith(&pod.Spec, template, in), err
+}
+
+// namespaceContext is what the pod's namespace adds to pods.
+func (r *reconciler) namespaceContext(ctx context.Context, pod *corev1.Pod) (podrequests.Context, error) {
+	var in podrequests.Context
+	var ranges corev1.LimitRangeList
+	if err := r.client.List(ctx, &ranges, client.InNamespace(pod.Namespace)); err != nil {
+		return in, fmt.Errorf("list limit ranges of %s: %w", pod.Namespace, err)
+	}
+	for i := range ranges.Items {
+		in.LimitRanges = append(in.LimitRanges, &ranges.Items[i])
+	}
+	slices.SortFunc(in.LimitRanges, func(a, b *corev1.LimitRange) int { return cmp.Compare(a.Name, b.Name) })
+	name := pod.Spec.RuntimeClassName
+	if name == nil {
+		return in, nil
+	}
+	class := &nodev1.RuntimeClass{}
+	err := r.client.Get(ctx, client.ObjectKey{Name: *name}, class)
+	if client.IgnoreNotFound(err) != nil {
+		return in, fmt.Errorf("get runtime class %s: %w", *name, err)
+	}
+	if err == nil {
+		in.RuntimeClass = class
+	}
+	return in, nil
 }
 
 // roleOf is the name of the pod set of a member.

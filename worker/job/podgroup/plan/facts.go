@@ -32,7 +32,9 @@ type Role struct {
 type Workload struct {
 	Roles []Role
 	// HasPodOwners tells that pods are among its owners.
-	HasPodOwners                                    bool
+	HasPodOwners bool
+	// HasOtherOwners tells that something else is, too, which answers for the Workload when no pod is left.
+	HasOtherOwners                                  bool
 	Deleting, Reserved, Admitted, Evicted, Finished bool
 	// FinishedAsJob tells that Finished has one of the reasons that speak of the pods' own outcome.
 	FinishedAsJob bool

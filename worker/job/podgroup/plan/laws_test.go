@@ -36,7 +36,7 @@ func randomFacts(dice *rand.Rand) Facts {
 		return f
 	}
 	f.Workload = Workload{
-		HasPodOwners: yes(), Deleting: rarely(), Reserved: yes(), Admitted: yes(), Evicted: yes(), Finished: rarely(), FinishedAsJob: yes(), Finalizer: yes(),
+		HasPodOwners: yes(), HasOtherOwners: rarely(), Deleting: rarely(), Reserved: yes(), Admitted: yes(), Evicted: yes(), Finished: rarely(), FinishedAsJob: yes(), Finalizer: yes(),
 		CannotPlace: rarely(), Elsewhere: rarely(), Waiting: yes(), Outdated: rarely(), StatusOutdated: rarely(),
 	}
 	for i := range dice.IntN(3) {

@@ -44,7 +44,7 @@ func (f *Facts) stepWithoutPods() Plan {
 		return Plan{Reason: Over}
 	case f.Single && (f.Finalizer || !f.Finished && !f.Deleting && (f.Reserved || !f.Evicted)):
 		return Plan{Do: DoForget, Reason: PodsGone}
-	case f.Finalizer:
+	case f.Finalizer && !f.HasOtherOwners:
 		return Plan{Do: DoRemoveFinalizer, Reason: PodsGone}
 	}
 	return Plan{Reason: Over}

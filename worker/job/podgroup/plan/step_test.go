@@ -82,6 +82,7 @@ func TestAGroupFromItsFirstPodToItsEnd(t *testing.T) {
 		{"an ended group gets no second Workload", "a1 succeeded free; a2 succeeded free", []state{without}, "Nothing Over"},
 		{"nor does what is left of it", "a1 succeeded free", []state{cannotCompose(CannotCompose)}, "Nothing Over"},
 		{"no pods are left", "", nil, "RemoveFinalizer PodsGone"},
+		{"what a Workload has been made for besides answers for it", "", []state{func(f *Facts) { f.HasOtherOwners = true }}, "Nothing Over"},
 		{"a Workload that never had pods is not touched", "", []state{func(f *Facts) { f.HasPodOwners = false }}, "Nothing Over"},
 		{"nothing is done before the cache has caught up", "a1 gated; a2 gated", []state{admitted, behind}, "Nothing CatchingUp: again in 1s"},
 		{"on another cluster", "a1 gated; a2 gated", []state{admitted, elsewhere}, "Nothing RunsElsewhere"},
