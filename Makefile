@@ -10,9 +10,11 @@ export SWITCHYARD_COMMIT := $(or $(SWITCHYARD_COMMIT),$(shell git rev-parse HEAD
 GOTOOL    := go tool -modfile=.tools/go.mod
 BIN       := bin
 TEST_TIME ?= 40m
+# Tests in e2e/pods that need the operator of a kind of job.
+OPERATORS_TESTS := ^TestLeaderWorkerSet
 # The packages in which goroutines share memory; the rest is pure or thin and gains nothing from the race detector.
 RACY      := ./worker/view/... ./worker/scheduler/... ./worker/listener/... ./admissioncheck/multikueue/fleet/...
-UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|clusters|jobkinds|kinds)($$|/)')
+UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|clusters|jobkinds|kinds|pods)($$|/)')
 
 ##@ Everyday
 
@@ -45,7 +47,7 @@ test-unit: ## Unit, property and simulation tests, with the race detector where 
 .PHONY: test-integration
 test-integration: controlplane build ## Integration tests: one hub, two workers, real API servers.
 	@echo "integration tests on real API servers"
-	go test -timeout $(TEST_TIME) ./e2e/clusters/... ./e2e/jobkinds/...
+	go test -timeout $(TEST_TIME) -skip '$(OPERATORS_TESTS)' ./e2e/clusters/... ./e2e/jobkinds/... ./e2e/pods/...
 	go test -timeout $(TEST_TIME) ./e2e/integration/... -args -ginkgo.v=$(or $(VERBOSE),false)
 
 # Not part of "test": the operators take as long to build as the control plane.
@@ -53,6 +55,7 @@ test-integration: controlplane build ## Integration tests: one hub, two workers,
 test-operators: controlplane operators build $(SWITCHYARD_CACHE)/tools/golangci-lint ## Jobs of all kinds run by their own operators, through a hub (builds the operators, once).
 	@echo "kinds of jobs with their own operators on real API servers"
 	go test -count=1 -timeout $(TEST_TIME) -parallel 12 ./e2e/kinds
+	go test -count=1 -timeout $(TEST_TIME) -run '$(OPERATORS_TESTS)' ./e2e/pods
 	@cd e2e/controlplane/operators && $(SWITCHYARD_CACHE)/tools/golangci-lint run --config ../../../.golangci.yml ./...
 
 .PHONY: e2e-kind
@@ -107,6 +110,11 @@ bench-admission: controlplane build ## Admission under contention on a real API 
 	go test -count=1 -timeout 2h -v -run '^TestAdmissionBench$$' ./e2e/bench -args -bench-loads=$(if $(LOADS),$(LOADS),baseline,large) \
 		-bench-scale=$(or $(SCALE),0.2) -bench-controller='$(value CONTROLLER)' -bench-crds='$(abspath $(CRDS))' \
 		$(if $(FLOOR),-bench-floor) $(if $(BARE),-bench-bare)
+
+.PHONY: bench-pods
+bench-pods: controlplane build ## Pods in groups of a hundred on a real API server: PODS=10000 QUOTA=2000
+	@echo "pods on a real API server"
+	go test -count=1 -timeout 2h -v -run '^TestPodsLoadBench$$' ./e2e/pods -args -pods-load=$(or $(PODS),1000) -pods-load-quota=$(or $(QUOTA),2000)
 
 ##@ Keeping it right
 
