@@ -14,8 +14,9 @@ import (
 func TestEverySampleIsMadeOfKnownFields(t *testing.T) {
 	scheme := newScheme(t)
 	for _, object := range all(t) {
-		if object.GetKind() == "TrainJob" {
-			continue // has no Go type here
+		switch object.GetKind() {
+		case "TrainJob", "InferenceService", "Notebook", "PipelineRun", "Workflow":
+			continue // have no Go types here
 		}
 		typed, err := scheme.New(object.GroupVersionKind())
 		if err != nil {
