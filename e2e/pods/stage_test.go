@@ -130,10 +130,13 @@ func (s *stage) newQueue(t *testing.T, name string, cpus int64) team {
 				NamespaceSelector: &metav1.LabelSelector{},
 				Preemption:        &kueue.ClusterQueuePreemption{WithinClusterQueue: kueue.PreemptionPolicyLowerPriority},
 				ResourceGroups: []kueue.ResourceGroup{{
-					CoveredResources: []corev1.ResourceName{corev1.ResourceCPU},
+					CoveredResources: []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory},
 					Flavors: []kueue.FlavorQuotas{{
-						Name:      kueue.ResourceFlavorReference(name),
-						Resources: []kueue.ResourceQuota{{Name: corev1.ResourceCPU, NominalQuota: *resource.NewQuantity(cpus, resource.DecimalSI)}},
+						Name: kueue.ResourceFlavorReference(name),
+						Resources: []kueue.ResourceQuota{
+							{Name: corev1.ResourceCPU, NominalQuota: *resource.NewQuantity(cpus, resource.DecimalSI)},
+							{Name: corev1.ResourceMemory, NominalQuota: resource.MustParse("1Ti")},
+						},
 					}},
 				}},
 			},
