@@ -74,7 +74,7 @@ func TestAKindThatIsNotCompiledInIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Integrations.Frameworks = []string{"batch/job", "pod"}
+	cfg.Integrations.Frameworks = []string{"batch/job", "unheard-of"}
 	if _, err := Compose(manager.Settings{Configuration: cfg}); err == nil {
 		t.Error("composed with a kind that nobody has")
 	}
