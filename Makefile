@@ -95,6 +95,12 @@ bench-dispatch: controlplane build ## Many Jobs on real API servers: STAGES=3x10
 		-bench-scale=$(or $(SCALE),0.1) -bench-dispatcher=$(if $(DISPATCHERS),$(DISPATCHERS),AllAtOnce,BestFit) \
 		-bench-hub='$(value HUB)' -bench-worker='$(value WORKER)'
 
+.PHONY: bench-kinds
+bench-kinds: controlplane operators build ## Jobs of several kinds on real API servers, beside Jobs: the variables of bench-dispatch
+	@echo "dispatch of several kinds on real API servers"
+	go test -count=1 -timeout 2h -v -run '^TestDispatchLoadBench$$' ./e2e/bench -args -bench-dispatch=$(or $(STAGES),2x500) \
+		-bench-scale=$(or $(SCALE),0.1) -bench-dispatcher=$(or $(DISPATCHERS),BestFit) -bench-traffic=once,mix
+
 .PHONY: bench-memory
 bench-memory: build ## The hub on API servers in memory: alone, workers far away, sick and hostile workers, restart with 50,000 workloads.
 	@echo "the hub on API servers in memory"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-multierror"
@@ -20,6 +21,8 @@ import (
 type fleetSpec struct {
 	name        string
 	hub, worker controllerSpec
+	// kinds are those that the hub dispatches; Job and JobSet if there are none.
+	kinds []mixedKind
 }
 
 // clusterProgram is a cluster with its program, and a client of the runner's.
@@ -41,9 +44,15 @@ const afarUser = "bench-afar"
 // startBenchFleet starts clusters and programs and registers the workers. After an error nothing is left running.
 func startBenchFleet(ctx context.Context, c fleetSpec, workers int, programs string) (*clusterFleet, error) {
 	readers := append(installation.Users(), "bench-controller", afarUser)
-	options := []clusters.Options{{Name: "hub", OperatorCRDs: []clusters.Operator{clusters.JobSet}, CountReadsOf: readers}}
+	crds := []clusters.Operator{clusters.JobSet}
+	for _, k := range c.kinds {
+		if k.operator != "" && !slices.Contains(crds, k.operator) {
+			crds = append(crds, k.operator)
+		}
+	}
+	options := []clusters.Options{{Name: "hub", OperatorCRDs: crds, CountReadsOf: readers}}
 	for i := range workers {
-		options = append(options, clusters.Options{Name: workerName(i), OperatorCRDs: []clusters.Operator{clusters.JobSet}, CountReadsOf: readers})
+		options = append(options, clusters.Options{Name: workerName(i), OperatorCRDs: crds, CountReadsOf: readers})
 	}
 	started, err := clusters.StartAll(ctx, options...)
 	if err != nil {
@@ -72,6 +81,12 @@ func (a *clusterFleet) clusterPrograms() []*clusterProgram {
 
 // install starts one program after the other: by that their processes are told apart.
 func (a *clusterFleet) install(ctx context.Context, c fleetSpec, programs string) error {
+	scheme := installation.Scheme()
+	for _, k := range c.kinds {
+		if err := k.AddToScheme(scheme); err != nil {
+			return err
+		}
+	}
 	for _, p := range a.clusterPrograms() {
 		of := c.worker
 		if p == a.hub {
@@ -81,7 +96,7 @@ func (a *clusterFleet) install(ctx context.Context, c fleetSpec, programs string
 		if err != nil {
 			return err
 		}
-		if p.client, err = client.NewWithWatch(config, client.Options{Scheme: installation.Scheme()}); err != nil {
+		if p.client, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
 			return fmt.Errorf("client of the runner on %s: %w", p.Name, err)
 		}
 		if p.runningController, err = of.start(ctx, p.Cluster, programs); err != nil {
@@ -89,7 +104,7 @@ func (a *clusterFleet) install(ctx context.Context, c fleetSpec, programs string
 		}
 	}
 	for _, w := range a.workers {
-		if err := a.register(ctx, w, c.hub.command == ""); err != nil {
+		if err := a.register(ctx, w, c); err != nil {
 			return err
 		}
 	}
@@ -97,9 +112,9 @@ func (a *clusterFleet) install(ctx context.Context, c fleetSpec, programs string
 }
 
 // register makes a worker known to the hub: to ours with the rights that it needs, to any other with all.
-func (a *clusterFleet) register(ctx context.Context, w *clusterProgram, ours bool) error {
-	if ours {
-		return installation.Register(ctx, a.hub.Cluster, w.Cluster, "")
+func (a *clusterFleet) register(ctx context.Context, w *clusterProgram, c fleetSpec) error {
+	if c.hub.command == "" {
+		return installation.Register(ctx, a.hub.Cluster, w.Cluster, "", integrations(c.kinds)...)
 	}
 	kubeconfig, err := w.UserKubeconfig(afarUser, "system:masters")
 	if err != nil {

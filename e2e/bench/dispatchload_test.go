@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,12 +17,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"switchyard.dev/e2e/clusters"
+	"switchyard.dev/e2e/installation"
 )
 
 var (
 	benchDispatch = flag.String("bench-dispatch", "", "stages for many Jobs, <workers>x<jobs>, comma-separated (3x1000,2x500); none skips the benchmark")
 	benchTraffic  = flag.String("bench-traffic", "once,rate=6,fill=80,idle",
-		"how Jobs come: all at once, so many a second, keeping that percentage of the workers' quota in use, or to run and be left alone")
+		"how Jobs come: all at once, so many a second, keeping that percentage of the workers' quota in use, or to run and be left alone; mix is once with several kinds")
 	benchHub          = flag.String("bench-hub", "", "command line of another hub to measure too; $KUBECONFIG, $CERT_DIR, $WEBHOOK_PORT, $CONFIG are replaced")
 	benchWorker       = flag.String("bench-worker", "", "command line of the workers' program for -bench-hub")
 	benchHubConfig    = flag.String("bench-hub-config", "", "file with its Configuration; the same names, $METRICS and $HEALTH are replaced")
@@ -101,6 +103,8 @@ func trafficNamed(t *testing.T, word string, jobs int) traffic {
 	tr := traffic{name: strings.NewReplacer("=", "-", ".", "-").Replace(word), jobs: jobs}
 	switch {
 	case name == "once":
+	case name == mixName:
+		tr.mix = true
 	case name == "rate" && number > 0:
 		tr.rate = number
 	case name == "fill" && number > 0 && number <= 100:
@@ -123,6 +127,11 @@ func fleets(t *testing.T, root string) []fleetSpec {
 			t.Fatal(err)
 		}
 	}
+	var kinds []mixedKind
+	if slices.Contains(strings.Split(*benchTraffic, ","), mixName) {
+		kinds = mixedKinds()
+		over["integrations"] = installation.Frameworks(integrations(kinds))
+	}
 	var list []fleetSpec
 	for dispatcher := range strings.SplitSeq(*benchDispatcher, ",") {
 		hub, worker := map[string]any{"multiKueue": map[string]any{"dispatcherName": dispatcherNamed(dispatcher)}}, map[string]any{}
@@ -133,8 +142,8 @@ func fleets(t *testing.T, root string) []fleetSpec {
 			hub["pprofBindAddress"] = *benchProfile
 		}
 		list = append(list, fleetSpec{
-			name: "switchyard, " + dispatcher,
-			hub:  controllerSpec{name: "hub", program: "hub", configuration: hub}, worker: controllerSpec{name: "worker", program: "worker", configuration: worker},
+			name: "switchyard, " + dispatcher, kinds: kinds,
+			hub: controllerSpec{name: "hub", program: "hub", configuration: hub}, worker: controllerSpec{name: "worker", program: "worker", configuration: worker},
 		})
 	}
 	if *benchHub == "" {

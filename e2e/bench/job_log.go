@@ -22,6 +22,8 @@ import (
 
 // jobTimes is what the runner has seen of one Job of the hub.
 type jobTimes struct {
+	// kind is that of a job of the traffic "mix"; nil for a Job of any other.
+	kind             *mixedKind
 	created, resumed time.Time
 	// worker is where it was resumed first, bound the cluster that the hub recorded, first the clusters that the hub
 	// nominated at first.
@@ -66,11 +68,14 @@ func (s *jobLog) count(names []string, is func(*jobTimes) bool) int {
 	return n
 }
 
-// watchAll begins to watch, until ctx ends.
-func (s *jobLog) watchAll(ctx context.Context, a *clusterFleet) error {
+// watchAll begins to watch jobs of the kinds and their Workloads, until ctx ends.
+func (s *jobLog) watchAll(ctx context.Context, a *clusterFleet, kinds []mixedKind) error {
 	for _, w := range a.workers {
-		if err := s.watch(ctx, w, &batchv1.JobList{}, func(kind watch.EventType, o client.Object) { s.recordJob(w, kind, o) }); err != nil {
-			return err
+		for _, k := range kinds {
+			see := func(event watch.EventType, o client.Object) { s.recordJob(w, event, o, k.suspended(o)) }
+			if err := s.watch(ctx, w, k.NewList(), see); err != nil {
+				return err
+			}
 		}
 	}
 	return s.watch(ctx, a.hub, &kueue.WorkloadList{}, s.recordWorkload)
@@ -133,16 +138,13 @@ func (s *jobLog) watch(ctx context.Context, at *clusterProgram, list client.Obje
 	return nil
 }
 
-func (s *jobLog) recordJob(at *clusterProgram, kind watch.EventType, o client.Object) {
-	job, ok := o.(*batchv1.Job)
-	if !ok {
-		return
-	}
+func (s *jobLog) recordJob(at *clusterProgram, event watch.EventType, job client.Object, suspended bool) {
+	name := job.GetName()
 	s.mu.Lock()
-	span := s.lookup(job.Name)
-	span.gone = kind == watch.Deleted && (span.worker == nil || span.worker == at)
+	span := s.lookup(name)
+	span.gone = event == watch.Deleted && (span.worker == nil || span.worker == at)
 	news := false
-	if kind != watch.Deleted && !ptr.Deref(job.Spec.Suspend, false) {
+	if event != watch.Deleted && !suspended {
 		news = span.worker == nil
 		if news {
 			span.worker, span.resumed = at, time.Now()
@@ -153,7 +155,7 @@ func (s *jobLog) recordJob(at *clusterProgram, kind watch.EventType, o client.Ob
 	tell := s.resumed
 	s.mu.Unlock()
 	if news && tell != nil {
-		tell(job.Name)
+		tell(name)
 	}
 }
 
@@ -172,14 +174,15 @@ func (s *jobLog) recordWorkload(_ watch.EventType, o client.Object) {
 	span.finished = span.finished || meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished)
 }
 
-// submit creates a Job on the hub.
-func (s *jobLog) submit(ctx context.Context, a *clusterFleet, job *batchv1.Job) error {
+// submit creates a job on the hub: a Job, or one of a kind of the traffic "mix".
+func (s *jobLog) submit(ctx context.Context, a *clusterFleet, job client.Object, kind *mixedKind) error {
 	s.mu.Lock()
-	s.lookup(job.Name).created = time.Now()
+	span := s.lookup(job.GetName())
+	span.created, span.kind = time.Now(), kind
 	s.mu.Unlock()
 	err := persist(ctx, func() error { return a.hub.client.Create(ctx, job) })
 	if client.IgnoreAlreadyExists(err) != nil {
-		return fmt.Errorf("create Job %s: %w", job.Name, err)
+		return fmt.Errorf("create %T %s: %w", job, job.GetName(), err)
 	}
 	return nil
 }
@@ -199,7 +202,11 @@ func (s *jobLog) runJob(ctx context.Context, name string, ended bool) error {
 	span := s.lookup(name)
 	at, started := span.worker, span.started
 	span.started = true
+	kind := span.kind
 	s.mu.Unlock()
+	if kind != nil {
+		return kind.runOn(ctx, at, name, ended)
+	}
 	now := metav1.Now()
 	before := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name}}
 	after := before.DeepCopy()

@@ -69,7 +69,7 @@ func TestAWatchThatEndsIsResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	w1, s := &clusterProgram{Cluster: &clusters.Cluster{Name: "w1"}, client: server}, newJobLog()
-	if err := s.watch(t.Context(), w1, &batchv1.JobList{}, func(kind watch.EventType, o client.Object) { s.recordJob(w1, kind, o) }); err != nil {
+	if err := s.watch(t.Context(), w1, &batchv1.JobList{}, func(event watch.EventType, o client.Object) { s.recordJob(w1, event, o, mixedKinds()[0].suspended(o)) }); err != nil {
 		t.Fatal(err)
 	}
 	runs := func(name string) {

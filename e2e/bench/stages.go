@@ -201,7 +201,7 @@ func runTraffic(ctx context.Context, a *clusterFleet, t traffic) (trafficResult,
 	defer cancel()
 	f := trafficResult{traffic: t, workers: len(a.workers)}
 	s := newJobLog()
-	if err := s.watchAll(ctx, a); err != nil {
+	if err := s.watchAll(ctx, a, t.kinds()); err != nil {
 		return f, err
 	}
 	before, err := a.waitIdle(ctx)

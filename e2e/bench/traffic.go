@@ -22,6 +22,26 @@ type traffic struct {
 	run  time.Duration
 	// idle, if not 0, is how long the Jobs, all running, are watched for calls because of them.
 	idle time.Duration
+	// mix has the jobs be of several kinds in turn.
+	mix bool
+}
+
+// kinds are those of the jobs.
+func (t traffic) kinds() []mixedKind {
+	if t.mix {
+		return mixedKinds()
+	}
+	return mixedKinds()[:1]
+}
+
+// submit creates the job of the index, for the queue in which everything fits.
+func (t traffic) submit(ctx context.Context, a *clusterFleet, s *jobLog, i int) error {
+	name, kinds := t.names()[i], t.kinds()
+	kind := &kinds[i%len(kinds)]
+	if kind.operator == "" { // a Job
+		return s.submit(ctx, a, queuedJob(name, unlimitedQueue, 1), nil)
+	}
+	return s.submit(ctx, a, kind.queued(name), kind)
 }
 
 // sizes of the Jobs that fill a quota, in cores: of three workers with 40 cores each, some 96 are in use at 80 %.
@@ -49,8 +69,8 @@ func (t traffic) send(ctx context.Context, a *clusterFleet, s *jobLog) error {
 		defer ticker.Stop()
 		pace = ticker.C
 	}
-	for _, name := range t.names() {
-		group.Go(func() error { return s.submit(groupCtx, a, queuedJob(name, unlimitedQueue, 1)) })
+	for i := range t.jobs {
+		group.Go(func() error { return t.submit(groupCtx, a, s, i) })
 		if pace == nil {
 			continue
 		}
@@ -86,7 +106,7 @@ func (t traffic) sendFilling(ctx context.Context, a *clusterFleet, s *jobLog) er
 			return errors.Join(err, context.Cause(ctx))
 		}
 		under[name] = cores
-		if err := s.submit(ctx, a, queuedJob(name, limitedQueue, cores)); err != nil {
+		if err := s.submit(ctx, a, queuedJob(name, limitedQueue, cores), nil); err != nil {
 			return err
 		}
 	}

@@ -11,10 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/config/samples"
 	"switchyard.dev/e2e/clusters"
-
-	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
 // Kubernetes' own controllers make pods of the samples. What KServe, the notebook controller, Tekton, Argo and Spark make of theirs is made

@@ -14,6 +14,7 @@ import (
 
 // podWatches is how many watches of pods the API server has, for whomever.
 func (s *stage) podWatches(t *testing.T) (int, error) {
+	t.Helper()
 	c, err := kubernetes.NewForConfig(s.Config)
 	if err != nil {
 		return 0, err

@@ -36,10 +36,10 @@ func SampleMeta(name string) metav1.ObjectMeta {
 func SampleSpec() rayv1.RayClusterSpec {
 	return rayv1.RayClusterSpec{
 		Suspend:       ptr.To(true),
-		HeadGroupSpec: rayv1.HeadGroupSpec{Template: sampleTemplate(headGroup)},
+		HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: sampleTemplate(headGroup)},
 		WorkerGroupSpecs: []rayv1.WorkerGroupSpec{
-			{GroupName: "Small", Replicas: ptr.To[int32](3), MinReplicas: ptr.To[int32](0), NumOfHosts: 1, Template: sampleTemplate("small")},
-			{GroupName: "tpu", Replicas: ptr.To[int32](2), MinReplicas: ptr.To[int32](0), NumOfHosts: 4, Template: sampleTemplate("tpu")},
+			{GroupName: "Small", Replicas: ptr.To[int32](3), MinReplicas: ptr.To[int32](0), NumOfHosts: 1, RayStartParams: map[string]string{}, Template: sampleTemplate("small")},
+			{GroupName: "tpu", Replicas: ptr.To[int32](2), MinReplicas: ptr.To[int32](0), NumOfHosts: 4, RayStartParams: map[string]string{}, Template: sampleTemplate("tpu")},
 		},
 	}
 }
