@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/controller/jobkind"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/manager"
 	"switchyard.dev/worker/workload"
@@ -26,6 +27,8 @@ type Composition struct {
 	DispatchesJobs bool
 	// ReportsCapacity says that the program publishes what room there is, for the dispatchers of hubs.
 	ReportsCapacity bool
+	// JobKinds, optional, is told of the kinds of job that JobKinds declare.
+	JobKinds jobkind.Listener
 	// Parts are added after those of the engine, in this order.
 	Parts []manager.Part
 }

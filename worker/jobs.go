@@ -75,7 +75,7 @@ func (e *engine) integrations() ([]manager.Part, error) {
 			return kind.Setup(mgr, options)
 		}})
 	}
-	e.configured = jobkind.New(configuredKinds(s, options))
+	e.configured = jobkind.New(e.configuredKinds(options))
 	parts = append(parts, manager.Part{Name: "configured jobs", Add: func(_ context.Context, mgr ctrl.Manager) error { return e.configured.Setup(mgr) }})
 	return append(parts, manager.Part{Name: "external jobs", Add: func(_ context.Context, mgr ctrl.Manager) error {
 		mgr.GetWebhookServer().Register(job.ExternalWebhookPath, job.ExternalWebhook(options))
@@ -85,9 +85,9 @@ func (e *engine) integrations() ([]manager.Part, error) {
 
 // configuredKinds are the options for kinds that JobKinds declare. The fence does not follow them: their declarations do not say how their
 // controllers show that they have acted.
-func configuredKinds(s manager.Settings, jobs job.Options) jobkind.Options {
+func (e *engine) configuredKinds(jobs job.Options) jobkind.Options {
 	jobs.Follow = nil
-	o := jobkind.Options{Jobs: jobs, External: externalFrameworks(s), Clock: jobs.Clock}
+	o := jobkind.Options{Jobs: jobs, External: externalFrameworks(e.Settings), Clock: jobs.Clock, Listener: e.JobKinds}
 	for _, kind := range frameworks() {
 		o.BuiltIn = append(o.BuiltIn, kind.GVK())
 	}

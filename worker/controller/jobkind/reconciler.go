@@ -36,6 +36,8 @@ type reconciler struct {
 	clock  clock.PassiveClock
 	taken  taken
 	runner runner
+	// listener is told which kinds are declared.
+	listener Listener
 	// dispatches tells that the program writes statuses of jobs that run elsewhere.
 	dispatches bool
 	webhooks   *webhookRules
@@ -72,6 +74,7 @@ func (r *reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, fmt.Errorf("list JobKinds: %w", err)
 	}
 	verdicts := r.compiler.resolve(all.Items, r.taken)
+	r.listener.SetDeclared(declaredKinds(verdicts))
 	r.stopOthers(ctx, verdicts)
 	var failed *multierror.Error
 	var wake time.Time

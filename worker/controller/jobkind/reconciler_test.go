@@ -89,7 +89,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	c.api = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&switchyard.JobKind{}).
 		WithInterceptorFuncs(interceptor.Funcs{Create: c.answerReviews}).Build()
 	c.reconciler = &reconciler{
-		client: c.api, mapper: c.mapper, clock: c.clock, runner: c, running: &runningKinds{}, webhooks: &webhookRules{client: c.api}, dispatches: true,
+		client: c.api, mapper: c.mapper, clock: c.clock, runner: c, listener: nobody{}, running: &runningKinds{}, webhooks: &webhookRules{client: c.api}, dispatches: true,
 		taken: New(Options{
 			BuiltIn:  []schema.GroupVersionKind{{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"}},
 			External: []schema.GroupVersionKind{{Group: "ml.example.com", Version: "v1", Kind: "Foreign"}},

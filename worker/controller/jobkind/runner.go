@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"switchyard.dev/worker/job"
-	"switchyard.dev/worker/job/configured"
 	"switchyard.dev/worker/stream"
 )
 
@@ -24,24 +23,28 @@ type managerRunner struct {
 	changed func()
 }
 
-// start implements runner.
-func (r *managerRunner) start(ctx context.Context, program *configured.Program) (instance, error) {
+// start starts what looks after jobs of a kind. Before that it calls first, with the manager as the kind sees it.
+func (r *managerRunner) start(ctx context.Context, kind job.Integration, first func(context.Context, ctrl.Manager) error) (instance, error) {
 	informers, err := stream.Informers(r.mgr.GetConfig(), r.mgr.GetScheme())
 	if err != nil {
-		return nil, fmt.Errorf("make informers of %s: %w", program.GVK().Kind, err)
+		return nil, fmt.Errorf("make informers of %s: %w", kind.GVK().Kind, err)
 	}
 	own, err := cache.New(r.mgr.GetConfig(), cache.Options{
 		HTTPClient: r.mgr.GetHTTPClient(), Scheme: r.mgr.GetScheme(), Mapper: r.mgr.GetRESTMapper(),
 		DefaultTransform: cache.TransformStripManagedFields(), NewInformer: informers,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make the cache of %s: %w", program.GVK().Kind, err)
+		return nil, fmt.Errorf("make the cache of %s: %w", kind.GVK().Kind, err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	is := &managedInstance{cancel: cancel, changed: r.changed, shared: &kindCache{Cache: r.mgr.GetCache(), own: own, indexes: r.indexes}}
 	is.run(ctx, own)
 	m := &kindManager{Manager: r.mgr, cache: is.shared, run: func(what manager.Runnable) { is.run(ctx, what) }}
-	if err := program.Integration().Setup(m, r.options); err != nil {
+	err = first(ctx, m)
+	if err == nil {
+		err = kind.Setup(m, r.options)
+	}
+	if err != nil {
 		is.stop()
 		return nil, err
 	}

@@ -38,6 +38,8 @@ type Options struct {
 	BuiltIn, External []schema.GroupVersionKind
 	// Clock is the source of now.
 	Clock clock.PassiveClock
+	// Listener, optional, is told which kinds are declared and served.
+	Listener Listener
 }
 
 // Kinds are the kinds of job that JobKinds declare.
@@ -47,7 +49,12 @@ type Kinds struct {
 }
 
 // New returns Kinds of which none is served yet.
-func New(o Options) *Kinds { return &Kinds{options: o} }
+func New(o Options) *Kinds {
+	if o.Listener == nil {
+		o.Listener = nobody{}
+	}
+	return &Kinds{options: o}
+}
 
 // Serves tells whether jobs of the kind are looked after.
 func (k *Kinds) Serves(kind schema.GroupKind) bool { return k.running.serves(kind) }
@@ -75,7 +82,8 @@ func (k *Kinds) newRegistry(mgr ctrl.Manager) *registry {
 
 // setupControllers adds the controllers once the API server serves JobKinds.
 func (k *Kinds) setupControllers(mgr ctrl.Manager, hooks *registry) error {
-	return mgr.Add(&waitingSetup{mapper: mgr.GetRESTMapper(), setup: func() error {
+	none := func() { k.options.Listener.SetDeclared(nil) }
+	return mgr.Add(&waitingSetup{mapper: mgr.GetRESTMapper(), none: none, setup: func() error {
 		if err := setupRegistry(mgr, hooks); err != nil {
 			return err
 		}
@@ -101,7 +109,9 @@ func (k *Kinds) isTaken(gvk schema.GroupVersionKind) (reason, message string) {
 // waitingSetup adds the controllers once JobKinds are served. Every replica does so: each serves webhooks.
 type waitingSetup struct {
 	mapper meta.RESTMapper
-	setup  func() error
+	// none is called when it is known that there can be no JobKinds.
+	none  func()
+	setup func() error
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
@@ -114,6 +124,7 @@ func (w *waitingSetup) Start(ctx context.Context) error {
 		_, err := w.mapper.RESTMapping(switchyard.GroupVersion.WithKind("JobKind").GroupKind(), switchyard.GroupVersion.Version)
 		if meta.IsNoMatchError(err) {
 			log.FromContext(ctx).V(1).Info("JobKinds are not installed in this cluster")
+			w.none()
 		}
 		return err == nil, nil
 	})
@@ -143,12 +154,13 @@ func (k *Kinds) setupReconciler(mgr ctrl.Manager) error {
 	r := &reconciler{
 		client: mgr.GetClient(), mapper: mgr.GetRESTMapper(), clock: k.options.Clock, taken: k.isTaken, dispatches: k.options.Jobs.Dispatches,
 		webhooks: &webhookRules{client: mgr.GetClient()}, running: &k.running,
-		runner: &managerRunner{mgr: mgr, options: k.options.Jobs, indexes: &sharedIndexes{}, changed: func() {
+		listener: k.options.Listener,
+		runner: announcedRunner{listener: k.options.Listener, runner: &managerRunner{mgr: mgr, options: k.options.Jobs, indexes: &sharedIndexes{}, changed: func() {
 			select {
 			case failures <- event.GenericEvent{Object: &switchyard.JobKind{}}:
 			default: // one is on its way already
 			}
-		}},
+		}}},
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("jobkind").
