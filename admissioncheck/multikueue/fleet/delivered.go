@@ -12,7 +12,7 @@ import (
 // object that is in here and no more in the store is going, and its memory is about to be made.
 type deliveredObjects struct {
 	index     *clusterIndex
-	kindIndex int // its number among the Options' kinds
+	kindIndex int // its number, see kindSet
 	entry     indexEntry
 
 	mu      sync.RWMutex
@@ -27,7 +27,7 @@ type deliveredObject struct {
 
 // newDeliveredObjects has none. It enters what it is given into the index that all clusters share.
 func (s *session) newDeliveredObjects(k WatchedKind) *deliveredObjects {
-	number := s.options.kindIndex(k.GVK)
+	number := s.options.kinds.number(k.GVK)
 	return &deliveredObjects{index: s.index, kindIndex: number, entry: indexEntry{supervisor: s.supervisor, session: s}, objects: map[string]deliveredObject{}}
 }
 
@@ -67,6 +67,19 @@ func (s *deliveredObjects) removeFromIndex() {
 	for key := range s.objects {
 		s.index.update(indexKey{s.kindIndex, key}, s.entry, false)
 	}
+}
+
+// drop forgets all objects: the kind is followed no more.
+func (s *deliveredObjects) drop() {
+	s.removeFromIndex()
+	s.mu.Lock()
+	var bytes int64
+	for _, shown := range s.objects {
+		bytes += shown.bytes
+	}
+	s.objects = map[string]deliveredObject{}
+	s.mu.Unlock()
+	s.entry.session.addMemoryUsage(-bytes)
 }
 
 // get returns the object as the last event showed it; nil if there is none. Callers must not change it.

@@ -198,9 +198,9 @@ func (f *Fleet) Get(cluster string, gvk schema.GroupVersionKind, key types.Names
 func (f *Fleet) ClustersFor(workload types.NamespacedName, own, gvk schema.GroupVersionKind, job types.NamespacedName) []string {
 	key := storeKey(workload)
 	// What goes is remembered before it is seen no more, so seeing comes first.
-	at := []indexKey{{f.options.kindIndex(own), key}, {deletedObjectKind, key}, {actionQueueKind, key}}
+	at := []indexKey{{f.options.kinds.number(own), key}, {deletedObjectKind, key}, {actionQueueKind, key}}
 	if !gvk.Empty() {
-		at = slices.Insert(at, 0, indexKey{f.options.kindIndex(gvk), storeKey(job)})
+		at = slices.Insert(at, 0, indexKey{f.options.kinds.number(gvk), storeKey(job)})
 	}
 	found := f.index.lookup(at...)
 	names := make([]string, 0, len(found))

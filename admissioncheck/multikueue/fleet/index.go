@@ -12,7 +12,7 @@ type clusterIndex struct {
 	entries map[indexKey][]indexEntry
 }
 
-// indexKey is where to look: at the objects of a kind, by its number among the Options' kinds, or at one of the below, and a
+// indexKey is where to look: at the objects of a kind, by its number (see kindSet), or at one of the below, and a
 // store's key.
 type indexKey struct {
 	kind int

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
@@ -19,7 +18,7 @@ import (
 type Options struct {
 	// Origin is the value of the origin label: only objects that carry it are seen at all. Never empty.
 	Origin string
-	// Kinds are followed on every cluster; at least one is required. The first required one serves as the probe.
+	// Kinds are followed on every cluster, besides those that are added later; at least one is required. The first required one serves as the probe.
 	Kinds []WatchedKind
 	// Scheme knows the Go types of all kinds.
 	Scheme *runtime.Scheme
@@ -57,6 +56,9 @@ type Options struct {
 	Writers int
 	QPS     float32
 	Burst   int
+
+	// kinds are Kinds, and those that are added later.
+	kinds *kindSet
 }
 
 // withDefaults fills in what is not set.
@@ -82,6 +84,7 @@ func (o Options) withDefaults() Options {
 	o.Writers = valueOr(o.Writers, 32)
 	o.QPS = valueOr(o.QPS, 1000)
 	o.Burst = valueOr(o.Burst, 2000)
+	o.kinds = newKindSet(o.Kinds)
 	if o.Lease != nil {
 		lease := o.Lease.withDefaults(o.Origin)
 		o.Lease = &lease
@@ -90,16 +93,6 @@ func (o Options) withDefaults() Options {
 		o.Dial = o.dial
 	}
 	return o
-}
-
-// kindIndex is the place of a kind among the others; for one that is not followed a number that no other has.
-func (o Options) kindIndex(gvk schema.GroupVersionKind) int {
-	for i := range o.Kinds {
-		if o.Kinds[i].GVK == gvk {
-			return i
-		}
-	}
-	return len(o.Kinds)
 }
 
 func valueOr[T comparable](value, fallback T) T {

@@ -148,7 +148,7 @@ func (s *supervisor) forgetOrphan(key types.NamespacedName, session *session) bo
 
 // hasObjects tells whether there is any object of a Workload.
 func (s *session) hasObjects(key types.NamespacedName) bool {
-	return slices.ContainsFunc(s.options.Kinds, func(k WatchedKind) bool { return len(s.informerFor(k.GVK).listForWorkload(key)) > 0 })
+	return slices.ContainsFunc(s.options.kinds.list(), func(k WatchedKind) bool { return len(s.informerFor(k.GVK).listForWorkload(key)) > 0 })
 }
 
 // listForWorkload lists the objects of the kind that belong to a Workload.

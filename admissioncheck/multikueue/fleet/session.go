@@ -67,11 +67,14 @@ type kindInformer struct {
 	err             error                     // why it is not served, nil if unknown or served
 }
 
+// isKnown tells whether all objects of the kind are seen, or that it is not served.
+func (f *kindInformer) isKnown() bool {
+	return f.err != nil || f.informer != nil && f.hasDeliveredAll()
+}
+
 // start opens all informers and writers.
 func (s *session) start(ctx context.Context) {
-	for _, k := range s.options.Kinds {
-		s.running.Go(func() { s.watchKind(ctx, k) })
-	}
+	s.running.Go(func() { s.followKinds(ctx) })
 	for range s.options.Writers {
 		s.running.Go(func() { s.runWriter(ctx) })
 	}
@@ -89,8 +92,10 @@ func (s *session) close() {
 
 // removeFromIndex forgets where its objects were: it has ended, and the hub sees another.
 func (s *session) removeFromIndex() {
-	for _, k := range s.options.Kinds {
-		if f := s.informerFor(k.GVK); f.delivered != nil {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, f := range s.kinds {
+		if f.delivered != nil {
 			f.delivered.removeFromIndex()
 		}
 	}
@@ -119,7 +124,7 @@ func (s *session) probeTwice(ctx context.Context) (err error) {
 // unserved lists the kinds that are known not to be served.
 func (s *session) unserved() []Unserved {
 	var list []Unserved
-	for _, k := range s.options.Kinds {
+	for _, k := range s.options.kinds.list() {
 		if f := s.informerFor(k.GVK); f.err != nil && !k.AllOrigins {
 			list = append(list, Unserved{GVK: k.GVK, Err: f.err})
 		}
@@ -131,7 +136,7 @@ func (s *session) unserved() []Unserved {
 // listWorkloads lists the Workloads of which something is seen.
 func (s *session) listWorkloads() []types.NamespacedName {
 	var keys []types.NamespacedName
-	for _, k := range s.options.Kinds {
+	for _, k := range s.options.kinds.list() {
 		f := s.informerFor(k.GVK)
 		if f.informer == nil {
 			continue
@@ -153,10 +158,71 @@ func (s *session) watchKind(ctx context.Context, k WatchedKind) {
 			return
 		}
 		s.setInformer(k.GVK, &kindInformer{kind: k, err: sanitizeError(err)})
+		if k.addition > 0 && s.supervisor.currentSession() == s { // one of the first list is known before the session is
+			s.supervisor.refreshUnserved(s)
+		}
 		select {
 		case <-ctx.Done():
 		case <-s.options.Clock.After(s.options.KindRecheckInterval):
 		}
+	}
+}
+
+// followedKind is a kind that has an informer, or waits for one, until it is told to stop.
+type followedKind struct {
+	kind WatchedKind
+	stop func()
+}
+
+// followKinds keeps an informer for each kind that is followed, until ctx ends. Of a kind that is removed nothing stays.
+func (s *session) followKinds(ctx context.Context) {
+	followed := map[schema.GroupVersionKind]followedKind{}
+	for ctx.Err() == nil {
+		kinds, changed := s.options.kinds.watch()
+		for gvk, was := range followed {
+			if !slices.ContainsFunc(kinds, was.kind.isSame) {
+				was.stop()
+				delete(followed, gvk)
+			}
+		}
+		for _, k := range kinds {
+			if _, found := followed[k.GVK]; !found {
+				followed[k.GVK] = followedKind{k, s.followKind(ctx, k)}
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		}
+	}
+}
+
+// followKind keeps an informer for a kind until ctx ends or it is told to stop, which returns when nothing of the kind is left.
+func (s *session) followKind(ctx context.Context, k WatchedKind) (stop func()) {
+	running, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	s.running.Go(func() {
+		defer close(ended)
+		s.watchKind(running, k)
+	})
+	return func() {
+		cancel()
+		<-ended
+		s.forgetKind(k.GVK)
+	}
+}
+
+// forgetKind forgets what was seen of a kind whose informer has ended.
+func (s *session) forgetKind(gvk schema.GroupVersionKind) {
+	s.mu.Lock()
+	was := s.kinds[gvk]
+	delete(s.kinds, gvk)
+	s.mu.Unlock()
+	if was != nil && was.delivered != nil {
+		was.delivered.drop()
+	}
+	if s.supervisor.currentSession() == s {
+		s.supervisor.refreshUnserved(s)
 	}
 }
 
@@ -194,6 +260,13 @@ func (s *session) runInformer(ctx context.Context, k WatchedKind) error {
 		return fmt.Errorf("follow %s: %w", k.GVK.Kind, err)
 	}
 	s.setInformer(k.GVK, &kindInformer{kind: k, informer: informer, delivered: told, hasDeliveredAll: registration.HasSynced})
+	if k.addition > 0 {
+		s.running.Go(func() {
+			if cache.WaitForCacheSync(running.Done(), registration.HasSynced) && s.supervisor.currentSession() == s {
+				s.requeueAffected()
+			}
+		})
+	}
 	if !k.FallbackFor.Empty() {
 		s.running.Go(func() { s.stopWhenSuperseded(running, cancel, k) })
 	}
@@ -258,7 +331,7 @@ func (s *session) probe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("select nothing: %w", err)
 	}
-	for _, k := range s.options.Kinds {
+	for _, k := range s.options.kinds.list() {
 		if k.Required {
 			return s.client.List(ctx, k.NewList(), &client.ListOptions{
 				LabelSelector: s.selector.Add(*none), Raw: &metav1.ListOptions{ResourceVersion: "0"},
@@ -287,12 +360,12 @@ func (s *session) awaitKinds(ctx context.Context) error {
 // kindsKnown reports whether each kind is listed or known not to be served. An error is one of a required kind.
 func (s *session) kindsKnown() (bool, error) {
 	all := true
-	for _, k := range s.options.Kinds {
+	for _, k := range s.options.kinds.list() {
 		f := s.informerFor(k.GVK)
 		if f.err != nil && k.Required {
 			return false, f.err
 		}
-		all = all && (f.err != nil || f.informer != nil && f.hasDeliveredAll())
+		all = all && f.isKnown()
 	}
 	return all, nil
 }

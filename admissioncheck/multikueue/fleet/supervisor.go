@@ -295,7 +295,7 @@ func (s *supervisor) recordVanished(before, now *session) {
 	if before == nil {
 		return
 	}
-	for _, k := range s.options.Kinds {
+	for _, k := range s.options.kinds.list() {
 		was, is := before.informerFor(k.GVK), now.informerFor(k.GVK)
 		if was.informer == nil || is.informer == nil || !is.informer.HasSynced() {
 			continue

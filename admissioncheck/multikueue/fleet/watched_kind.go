@@ -42,6 +42,9 @@ type WatchedKind struct {
 	// IsUrgent tells whether a change must be looked at immediately; other changes may wait for Options.Coalesce. Old is nil for a
 	// new object, now is nil for a deleted one.
 	IsUrgent func(old, now client.Object) bool
+
+	// addition counts the kinds that were added to the fleet up to this one; zero for one that it was made with.
+	addition int
 }
 
 // listWatch is what one informer lists and watches.
