@@ -23,6 +23,7 @@ func Compose(s manager.Settings) (*worker.Composition, error) {
 	}
 	check := &multikueue.Check{}
 	c.PrepareAdmission = append(c.PrepareAdmission, check.Prepare)
+	c.JobKinds = check.JobKinds()
 	c.DispatchesJobs = true
 	// No dispatcher asks a hub what room it has, and the answer would cost a write whenever a job comes or goes.
 	c.ReportsCapacity = false

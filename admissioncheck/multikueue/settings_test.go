@@ -38,6 +38,7 @@ multiKueue:
 func unchosen() []string {
 	return []string{
 		"Fleet",                                   // tests only
+		"Declared",                                // JobKinds
 		"Policy.OnWorkerLost", "Policy.OnHubLost", // annotations of ClusterQueue and MultiKueueConfig
 		"Policy.LeaseDuration", "Policy.SkewMargin", // promises between hub and workers
 		"Policy.RoundTimeout", "Policy.GateTimeout", // the contract's constants

@@ -17,6 +17,7 @@ import (
 	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/controller/jobkind"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/podrequests"
 )
@@ -24,7 +25,11 @@ import (
 // Check is the multikueue check of one hub. The zero value is one that has not been set up yet.
 type Check struct {
 	resolver atomic.Pointer[controller.WorkloadReconciler]
+	declared controller.DeclaredKinds
 }
+
+// JobKinds is to be told of the kinds that JobKinds declare: their jobs are dispatched as those of the others are.
+func (c *Check) JobKinds() jobkind.Listener { return &c.declared }
 
 // Prepare nominates clusters for a Workload whose reservation is about to be written, so that the two are one write. It
 // reads caches only, may be called by several goroutines at once, and does nothing before Setup or where there is nothing
@@ -46,7 +51,9 @@ func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integratio
 	if !gates.Enabled(features.MultiKueue) {
 		return nil
 	}
-	resolver, err := controller.Setup(context.Background(), mgr, newSettings(cfg, gates, integrations))
+	settings := newSettings(cfg, gates, integrations)
+	settings.Declared = &c.declared
+	resolver, err := controller.Setup(context.Background(), mgr, settings)
 	if err != nil {
 		return err
 	}

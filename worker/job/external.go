@@ -29,6 +29,14 @@ func IsExternal(kind Integration) bool {
 	return ok
 }
 
+// IsFenced tells whether the fence knows if jobs of a kind stop when they are told to. It follows the built-in kinds only.
+func IsFenced(kind Integration) bool {
+	if unknown, ok := kind.(interface{ isUnfenced() bool }); ok {
+		return !unknown.isUnfenced()
+	}
+	return !IsExternal(kind)
+}
+
 type external struct{ gvk schema.GroupVersionKind }
 
 func (e external) Name() string                               { return e.gvk.Kind + "." + e.gvk.Version + "." + e.gvk.Group }

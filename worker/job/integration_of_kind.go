@@ -32,6 +32,7 @@ func (i integration[T]) StatusOutlivesPods() bool {
 	return i.kind.Children != nil && i.kind.Children.Decide
 }
 func (i integration[T]) Progress(obj client.Object) Progress { return i.kind.Progress(i.asJob(obj)) }
+func (i integration[T]) isUnfenced() bool                    { return i.kind.Unfenced }
 func (i integration[T]) ReportsOutcome() bool                { return true }
 
 // asJob is the object in its own type. Another one is a mistake in this program.

@@ -64,6 +64,9 @@ type Kind[T client.Object] struct {
 	// LastControllerUpdate, required with Noticed, is the latest time that the kind's own controller has put into the status; zero if there is none.
 	LastControllerUpdate func(T) time.Time
 
+	// Unfenced tells that the fence does not follow jobs of the kind, because nothing says how its controller shows that it has acted.
+	Unfenced bool
+
 	// Elastic tells whether the kind may carry the elastic-job annotation.
 	Elastic bool
 	// Stop, optional, takes the job one write further on the way from running to suspended and restored, given the

@@ -46,6 +46,9 @@ func (r *WorkloadReconciler) buildView(ctx context.Context, s *workloadScope, na
 		Name: name, Link: r.links.clusterLink(ctx, name, state, known), Copy: o.ObserveWorkload(seen.Workload), Job: o.ObserveJob(seen.Job),
 		InConfig: inConfig,
 	}
+	if o.Kind != nil && state.Connected && r.Kinds.lookup(o.Kind.GVK().GroupKind()) == nil && !r.Fleet.KnowsKind(name, o.Kind.GVK()) {
+		v.Link = dispatch.Link{State: dispatch.Unknown} // the kind was added since, and absence means nothing yet
+	}
 	if known && !servesJobKind(state, o) {
 		v.Health.Trouble = "it does not serve " + o.Kind.GVK().GroupKind().String()
 		v.InConfig = inConfig && s.state.Bound == name // it can be given nothing, but keeps what it has

@@ -90,7 +90,7 @@ func (r *WorkloadReconciler) IsLeaseNeeded(cluster string) bool {
 }
 
 // supportsFencing reports whether a worker's fence can promise that jobs of a kind stop when the hub is out of reach. It can
-// deactivate a Workload of an external kind like any other; but whether the pods go then is up to a controller that this
-// program does not know. Such jobs get no stamp, so that nothing counts on it: under run-once they wait for a cluster that is
-// out of reach (fencing: none).
-func supportsFencing(kind job.Integration) bool { return kind == nil || !job.IsExternal(kind) }
+// deactivate a Workload of an external kind, or of one that a JobKind declares, like any other; but whether the pods go then is up to a
+// controller that this program does not know. Such jobs get no stamp, so that nothing counts on it: under run-once they wait for a
+// cluster that is out of reach (fencing: none), and their Workloads say so beforehand.
+func supportsFencing(kind job.Integration) bool { return kind == nil || job.IsFenced(kind) }

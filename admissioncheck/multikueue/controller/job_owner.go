@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/workload"
 )
 
 // jobKinds are the integrations that can be mirrored.
@@ -30,6 +32,33 @@ func (k jobKinds) lookup(gk schema.GroupKind) job.Integration {
 	return k[i]
 }
 
+// errLeftAlone says that nothing is decided about a Workload: the kind of its job is not served, and it may come, or a cluster may run the
+// job. Work is not ended because it cannot be seen.
+var errLeftAlone = errors.New("the kind of its job is not served")
+
+// lookupKind returns the kind of a Workload's job, and what reads the hub's jobs of it; nil if there is no such kind. Of a declared kind
+// that cannot be mirrored it is known besides that it cannot.
+func (r *WorkloadReconciler) lookupKind(gk schema.GroupKind, wl *kueue.Workload) (job.Integration, client.Reader, error) {
+	if kind := r.Kinds.lookup(gk); kind != nil {
+		return kind, r.Client, nil
+	}
+	is, served := r.declared.lookup(gk)
+	if served && is.kind.Mirrorable() {
+		return is.kind, is.jobs, nil
+	}
+	state := hubworkload.DecodeState(wl)
+	running := (state.Bound != "" || len(state.Debts) > 0) && wl.DeletionTimestamp.IsZero() && !workload.IsFinished(wl)
+	if running || !served && r.declared.isAwaited(gk) {
+		return nil, nil, errLeftAlone
+	}
+	return is.kind, nil, nil
+}
+
+// notDispatchable is why jobs of a declared kind are not dispatched.
+func notDispatchable(kind job.Integration) string {
+	return fmt.Sprintf("%s cannot be managed by another controller: its JobKind has no spec.dispatch", kind.GVK().Kind)
+}
+
 // lookupOriginal finds the job of a Workload and how to mirror it, and says why it cannot be mirrored if so. A job that is not
 // seen is no reason: it may be on its way, or gone already, and so may another be in its place.
 func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workload) (mirror.Original, dispatch.Refusal, error) {
@@ -41,12 +70,20 @@ func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workl
 	if !ok {
 		return o, dispatch.Refusal{Reason: dispatch.NoAdapter}, nil
 	}
-	o.Kind, o.JobName = r.Kinds.lookup(own.GVK.GroupKind()), own.Name
-	if o.Kind == nil {
+	o.JobName = own.Name
+	kind, jobs, err := r.lookupKind(own.GVK.GroupKind(), wl)
+	if err != nil {
+		return o, dispatch.Refusal{}, err
+	}
+	if kind == nil {
 		return o, dispatch.Refusal{Reason: dispatch.NoAdapter, Detail: own.GVK.String()}, nil
 	}
+	if !kind.Mirrorable() {
+		return o, dispatch.Refusal{Reason: dispatch.NotManaged, Detail: notDispatchable(kind)}, nil
+	}
+	o.Kind = kind
 	local := o.Kind.New()
-	err := r.Client.Get(ctx, o.JobKey(), local, client.UnsafeDisableDeepCopy)
+	err = jobs.Get(ctx, o.JobKey(), local, client.UnsafeDisableDeepCopy)
 	switch {
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return o, dispatch.Refusal{}, nil

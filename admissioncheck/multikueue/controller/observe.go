@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -75,6 +76,9 @@ func (r *WorkloadReconciler) observeWorkload(ctx context.Context, wl *kueue.Work
 		return nil, err
 	}
 	original, refusal, err := r.lookupOriginal(ctx, wl)
+	if errors.Is(err, errLeftAlone) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +90,7 @@ func (r *WorkloadReconciler) observeWorkload(ctx context.Context, wl *kueue.Work
 	r.resolvePolicy(ctx, s, config)
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: observeLocal(wl, entry)}
 	s.observed.Local.Job.Refusal = refusal
+	s.observed.Local.Job.Unfenced = !supportsFencing(original.Kind)
 	s.observed.Local.Job.KillGrace = killGrace(wl)
 	s.observed.Local.KeptForJob = isRetained(wl, original.Job)
 	r.observeSiblings(ctx, wl, &s.observed.Local)

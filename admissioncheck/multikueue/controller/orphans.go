@@ -54,9 +54,10 @@ type orphanFinder struct {
 	hub    *uptime.Hub
 	remote *remoteObjects
 	// kinds and origin are the reconciler's.
-	kinds   jobKinds
-	origin  string
-	tracker *lockedTracker
+	kinds    jobKinds
+	declared *DeclaredKinds
+	origin   string
+	tracker  *lockedTracker
 	// adoptedHubs are former hubs whose objects are this hub's.
 	adoptedHubs adoptedHubs
 }
@@ -154,7 +155,7 @@ func (f *orphanFinder) buildOrphan(key client.ObjectKey) mirror.Original {
 	}
 	var seen []jobOnWorker
 	for _, state := range f.fleet.States() {
-		for _, kind := range f.kinds {
+		for _, kind := range slices.Concat(f.kinds, f.declared.list()) {
 			for _, obj := range f.fleet.ListForWorkload(state.Cluster, kind.GVK(), key) {
 				seen = append(seen, jobOnWorker{kind, obj})
 			}

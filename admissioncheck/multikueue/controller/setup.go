@@ -47,6 +47,8 @@ type Settings struct {
 	Namespace string
 	// Kinds that can be mirrored.
 	Kinds []job.Integration
+	// Declared, optional, are the kinds that come and go while the program runs.
+	Declared *DeclaredKinds
 	// NameInLabel is set when the gate WorkloadIdentifierAnnotations is off.
 	NameInLabel bool
 	// QuotaAutomation is the gate MultiKueueManagerQuotaAutomation.
@@ -135,7 +137,7 @@ func buildComponents(mgr ctrl.Manager, s Settings) (*WorkloadReconciler, *orphan
 	}
 	r := NewWorkloadReconciler(&WorkloadReconciler{
 		Client: external.Client{Client: mgr.GetClient(), Caches: jobs}, APIReader: mgr.GetAPIReader(), externalCaches: jobs,
-		Kinds: s.Kinds, Origin: s.Origin, Policy: s.Policy, PodRequestRules: s.PodRequestRules,
+		Kinds: s.Kinds, declared: s.Declared, Origin: s.Origin, Policy: s.Policy, PodRequestRules: s.PodRequestRules,
 		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
 		Hub: &uptime.Hub{APIReader: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: s.Namespace, Clock: clock.RealClock{}},
 	})
@@ -169,6 +171,9 @@ func (r *WorkloadReconciler) setup(mgr ctrl.Manager) error {
 		Build(r)
 	if err != nil {
 		return fmt.Errorf("controller of workloads: %w", err)
+	}
+	if r.declared != nil {
+		r.declared.attach(r, c)
 	}
 	for _, kind := range r.Kinds {
 		if err := mgr.Add(r.newJobWatch(mgr, c, kind)); err != nil {

@@ -89,21 +89,26 @@ func FleetKinds(integrations []job.Integration, sharing *JobNameLookup) []fleet.
 		},
 	}}
 	for _, kind := range integrations {
-		list = append(list, fleet.WatchedKind{
-			GVK: kind.GVK(), New: kind.New, NewList: kind.NewList, Strip: kind.Strip,
-			WorkloadKey:      mirror.WorkloadKeyOfJob,
-			RelatedWorkloads: func(obj client.Object) []types.NamespacedName { return sharing.listWorkloads(kind, obj) },
-			IsUrgent: func(old, now client.Object) bool {
-				if old == nil || now == nil {
-					return true
-				}
-				was, is := kind.Progress(old), kind.Progress(now)
-				return (was.Finished == nil) != (is.Finished == nil) || !was.Active && is.Active ||
-					now.GetDeletionTimestamp().IsZero() != old.GetDeletionTimestamp().IsZero()
-			},
-		})
+		list = append(list, jobFleetKind(kind, sharing))
 	}
 	return list
+}
+
+// jobFleetKind is what the fleet follows of a kind of job.
+func jobFleetKind(kind job.Integration, sharing *JobNameLookup) fleet.WatchedKind {
+	return fleet.WatchedKind{
+		GVK: kind.GVK(), New: kind.New, NewList: kind.NewList, Strip: kind.Strip,
+		WorkloadKey:      mirror.WorkloadKeyOfJob,
+		RelatedWorkloads: func(obj client.Object) []types.NamespacedName { return sharing.listWorkloads(kind, obj) },
+		IsUrgent: func(old, now client.Object) bool {
+			if old == nil || now == nil {
+				return true
+			}
+			was, is := kind.Progress(old), kind.Progress(now)
+			return (was.Finished == nil) != (is.Finished == nil) || !was.Active && is.Active ||
+				now.GetDeletionTimestamp().IsZero() != old.GetDeletionTimestamp().IsZero()
+		},
+	}
 }
 
 // CapacityKinds are the kinds that are followed besides to know a cluster's capacity: its own report, which is the first, or

@@ -66,6 +66,8 @@ type WorkloadReconciler struct {
 	guard    *staleGuard
 	// externalCaches are those of the external kinds, by which the Client reads them too.
 	externalCaches external.Caches
+	// declared are the kinds that come and go; nil where there are none.
+	declared *DeclaredKinds
 }
 
 // NewWorkloadReconciler completes a WorkloadReconciler whose exported fields, but for the Fleet, are set.
@@ -74,7 +76,7 @@ func NewWorkloadReconciler(r *WorkloadReconciler) *WorkloadReconciler {
 	r.index, r.remote = &workloadIndex{client: r.Client}, &remoteObjects{}
 	r.links = &linkObserver{client: r.Client, index: r.index, tracker: r.tracker, clock: r.Clock}
 	r.ranker = &ranker{client: r.Client, tracker: r.tracker, rules: &r.PodRequestRules}
-	r.orphans = &orphanFinder{client: r.Client, hub: r.Hub, remote: r.remote, kinds: r.Kinds, origin: r.Origin, tracker: r.tracker}
+	r.orphans = &orphanFinder{client: r.Client, hub: r.Hub, remote: r.remote, kinds: r.Kinds, declared: r.declared, origin: r.Origin, tracker: r.tracker}
 	r.statuses = &statusCopier{client: r.Client, clock: r.Clock, writes: &r.writes, tracker: r.tracker}
 	r.guard = &staleGuard{live: r.APIReader}
 	return r

@@ -206,7 +206,7 @@ func (x explainer) summarize(plan Plan) string {
 		text += " (clusters: " + strings.Join(counts, ", ") + ")"
 	}
 	if x.policy.forbidsOverlap() {
-		text += "; policy " + strconv.Quote(x.policy.Name())
+		text += "; policy " + strconv.Quote(x.policy.Name()) + unfencedNote(x.observed.Local.Job, x.policy)
 		if v := x.observed.view(plan.Next.Bound); x.state.holdsCluster() && !v.connected() {
 			if h := x.lost.hold(v, x.state.StopsOnHubLost); !h.release.IsZero() {
 				text += " until " + formatTime(h.release)

@@ -9,6 +9,17 @@ import (
 // staysText is between a Ready check's message and why the job stays on a cluster that is being drained.
 const staysText = "; it is to leave "
 
+// unfencedText is said beforehand of a Workload whose job no fence stops although the policy relies on one.
+const unfencedText = "; no fence stops jobs of this kind: while its cluster is out of reach the workload waits for it to return"
+
+// unfencedNote is what the check of a Workload says besides if its job is of a kind that no fence stops, and the policy relies on one.
+func unfencedNote(job LocalJob, p *Policy) string {
+	if p.OnHubLost == Stop && job.Unfenced {
+		return unfencedText
+	}
+	return ""
+}
+
 // originLabel is the public label of everything that a hub makes on workers; package mirror has a test that it is that of the
 // API.
 const originLabel = "kueue.x-k8s.io/multikueue-origin"

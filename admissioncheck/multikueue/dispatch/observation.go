@@ -78,6 +78,8 @@ type LocalCheck struct {
 type LocalJob struct {
 	// Refusal says why the owner cannot be dispatched; its Reason is empty when it can.
 	Refusal Refusal
+	// Unfenced is set for a kind whose jobs no fence is relied on to stop.
+	Unfenced bool
 	// Active is set while the status of the hub's own job shows active pods, which holds up its eviction.
 	Active bool
 	// StatusOutlivesPods is set for a kind whose status may go on showing active pods of a job that has stopped. The quota of the

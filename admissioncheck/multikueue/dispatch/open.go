@@ -117,7 +117,7 @@ func (t decision) updateOffers(next State, because Reason) Plan {
 	}
 	next = n.state
 	if !next.Equal(*t.state) {
-		return t.planner.store(next, because, "offering to "+joinNames(next.Nominated))
+		return t.planner.storeOffer(next, because, "offering to "+joinNames(next.Nominated))
 	}
 	switch stuck := t.lost.indefiniteDebt(next); {
 	case stuck != "":

@@ -9,6 +9,8 @@ import (
 type planner struct {
 	state *State
 	check LocalCheck
+	// note is added to what the check says of an offer and of an admission.
+	note string
 }
 
 // presentResult is what the check says now.
@@ -36,9 +38,18 @@ func (p planner) storeCheck(next State, check CheckState, reason Reason, message
 // storeReady is the Plan that stores the State and makes the check say that the cluster has admitted the workload.
 func (p planner) storeReady(next State, cluster string, reason Reason, message string) Plan {
 	plan := p.storeCheck(next, Ready, reason, message)
-	plan.CheckResult.Message = msgAdmitted(cluster)
+	plan.CheckResult.Message = msgAdmitted(cluster) + p.note
 	if p.check.State != Ready {
 		plan.Event = &Event{Message: plan.CheckResult.Message}
+	}
+	return plan
+}
+
+// storeOffer is the Plan that stores a nomination. The check says what there is to know of it beforehand.
+func (p planner) storeOffer(next State, reason Reason, message string) Plan {
+	plan := p.store(next, reason, message)
+	if p.note != "" {
+		p.report(&plan, message+p.note)
 	}
 	return plan
 }

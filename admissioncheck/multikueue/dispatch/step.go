@@ -76,7 +76,7 @@ func newDecision(s *State, o *Observation, p *Policy) decision {
 	record := recordCheck{state: s, observed: o}
 	results := runResults{state: s, observed: o}
 	el := eligibility{state: s, policy: p, siblings: o.Local.Siblings}
-	pl := planner{state: s, check: o.Local.Check}
+	pl := planner{state: s, check: o.Local.Check, note: unfencedNote(o.Local.Job, p)}
 	return decision{
 		state: s, observed: o, policy: p,
 		lost:        lost,

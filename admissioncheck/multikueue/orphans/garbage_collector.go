@@ -2,6 +2,7 @@ package orphans
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,7 +23,8 @@ import (
 type GarbageCollector struct {
 	Client client.Reader
 	Fleet  *fleet.Fleet
-	Kinds  []fleet.WatchedKind
+	// Kinds are those in which it looks, besides those that were added to the fleet.
+	Kinds []fleet.WatchedKind
 	// Interval is the time between sweeps; zero for none.
 	Interval time.Duration
 	Clock    clock.WithTicker
@@ -43,7 +45,7 @@ func (s *GarbageCollector) RequeueGarbage(ctx context.Context) {
 		if !state.Connected {
 			continue
 		}
-		for _, kind := range s.Kinds {
+		for _, kind := range slices.Concat(s.Kinds, s.Fleet.AddedKinds()) {
 			for _, obj := range s.Fleet.List(state.Cluster, kind.GVK) {
 				if key, ok := kind.WorkloadKey(obj); ok && s.isGarbage(ctx, key, state.Cluster) {
 					s.Fleet.RequeueWorkload(state.Cluster, key)

@@ -59,8 +59,9 @@ type Finder interface {
 type Reporter struct {
 	Client client.Client
 	// Finder finds the orphans.
-	Finder   Finder
-	Fleet    *fleet.Fleet
+	Finder Finder
+	Fleet  *fleet.Fleet
+	// Kinds are those in which orphans are looked for, besides those that were added to the fleet.
 	Kinds    []fleet.WatchedKind
 	Recorder events.EventRecorder
 	Clock    clock.WithTicker
@@ -105,7 +106,7 @@ func (o *Reporter) ReportAll(ctx context.Context) error {
 		if state, ok := o.Fleet.State(cluster.Name); !ok || !state.Connected {
 			continue // what was last seen stands
 		}
-		if err := o.reportCluster(ctx, cluster, o.Finder.ListOrphans(ctx, cluster.Name, o.Kinds)); err != nil {
+		if err := o.reportCluster(ctx, cluster, o.Finder.ListOrphans(ctx, cluster.Name, slices.Concat(o.Kinds, o.Fleet.AddedKinds()))); err != nil {
 			return err
 		}
 	}

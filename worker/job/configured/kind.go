@@ -44,6 +44,7 @@ func (p *Program) Kind() job.Kind[*object] {
 		Progress:    func(j *object) job.Progress { return p.progressOf(fields(j)) },
 		Stop:        p.stopFunc(),
 		Priority:    p.readPriorityClass,
+		Unfenced:    true,
 		Webhook:     job.Webhook[*object]{TemplatePath: p.templatePath},
 	}
 	if p.podLabels != nil {

@@ -1,0 +1,164 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
+	"switchyard.dev/worker/controller/jobkind"
+	"switchyard.dev/worker/job"
+)
+
+// DeclaredKinds are the kinds of job that JobKinds declare, as the dispatcher knows them: they come and go while the program runs. The zero
+// value knows nothing yet.
+type DeclaredKinds struct {
+	mu sync.Mutex
+	// known tells that the JobKinds were looked at.
+	known bool
+	// declared are the kinds that a JobKind declares, and former those that one did since the program started.
+	declared, former map[schema.GroupKind]bool
+	served           map[schema.GroupKind]servedKind
+	// reconciler and controller are nil before the check is set up.
+	reconciler *WorkloadReconciler
+	controller ctrlcontroller.Controller
+}
+
+var _ jobkind.Listener = (*DeclaredKinds)(nil)
+
+// servedKind is a kind whose jobs are looked after on the hub.
+type servedKind struct {
+	kind job.Integration
+	// jobs reads the hub's jobs of the kind.
+	jobs client.Reader
+}
+
+// attach sets what the kinds are for.
+func (d *DeclaredKinds) attach(r *WorkloadReconciler, c ctrlcontroller.Controller) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reconciler, d.controller = r, c
+}
+
+// lookup returns the kind of that group and name if it is served.
+func (d *DeclaredKinds) lookup(gk schema.GroupKind) (servedKind, bool) {
+	if d == nil {
+		return servedKind{}, false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	is, found := d.served[gk]
+	return is, found
+}
+
+// isAwaited tells of a kind that is not served whether it may come: a JobKind declares it or did, or it is not known yet which do.
+func (d *DeclaredKinds) isAwaited(gk schema.GroupKind) bool {
+	if d == nil {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.known || d.declared[gk] || d.former[gk]
+}
+
+// list returns the kinds that are served and can be mirrored, by name.
+func (d *DeclaredKinds) list() []job.Integration {
+	if d == nil {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var kinds []job.Integration
+	for _, is := range d.served {
+		if is.kind.Mirrorable() {
+			kinds = append(kinds, is.kind)
+		}
+	}
+	slices.SortFunc(kinds, func(a, b job.Integration) int { return strings.Compare(a.Name(), b.Name()) })
+	return kinds
+}
+
+// SetDeclared implements jobkind.Listener.
+func (d *DeclaredKinds) SetDeclared(kinds []schema.GroupKind) {
+	d.mu.Lock()
+	changed := !d.known || len(kinds) != len(d.declared)
+	if d.former == nil {
+		d.former = map[schema.GroupKind]bool{}
+	}
+	next := map[schema.GroupKind]bool{}
+	for _, kind := range kinds {
+		changed = changed || !d.declared[kind]
+		next[kind], d.former[kind] = true, true
+	}
+	d.known, d.declared = true, next
+	d.mu.Unlock()
+	if changed {
+		d.requeueAll()
+	}
+}
+
+// Start implements jobkind.Listener. A kind whose JobKind does not say how its jobs run elsewhere is followed on no worker.
+func (d *DeclaredKinds) Start(ctx context.Context, mgr ctrl.Manager, kind job.Integration) error {
+	d.mu.Lock()
+	if d.served == nil {
+		d.served = map[schema.GroupKind]servedKind{}
+	}
+	d.served[kind.GVK().GroupKind()] = servedKind{kind, mgr.GetClient()}
+	r, c := d.reconciler, d.controller
+	d.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	if kind.Mirrorable() {
+		r.Fleet.AddKind(jobFleetKind(kind, &JobNameLookup{Reconciler: r}))
+		if err := c.Watch(declaredSource(ctx, mgr, r.jobHubWatch(kind, true))); err != nil {
+			d.Stop(kind.GVK())
+			return fmt.Errorf("watch jobs of %s for the dispatcher: %w", kind.GVK().Kind, err)
+		}
+	}
+	d.requeueAll()
+	return nil
+}
+
+// declaredSource feeds a controller, which goes on, with the hub's jobs of a kind until ctx ends.
+func declaredSource(ctx context.Context, mgr ctrl.Manager, w hubWatch) source.Source {
+	jobs := source.Kind(mgr.GetCache(), w.object, handler.EnqueueRequestsFromMapFunc(w.mapFunc), w.predicate)
+	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		return jobs.Start(ctx, queue)
+	})
+}
+
+// Stop implements jobkind.Listener. Workloads of the kind, and what there is of them on workers, stay as they are.
+func (d *DeclaredKinds) Stop(kind schema.GroupVersionKind) {
+	d.mu.Lock()
+	delete(d.served, kind.GroupKind())
+	r := d.reconciler
+	d.mu.Unlock()
+	if r != nil {
+		r.Fleet.RemoveKind(kind)
+	}
+}
+
+// requeueAll has all Workloads looked at that are being dispatched or wait for a cluster: which of them are of a kind no index says.
+func (d *DeclaredKinds) requeueAll() {
+	d.mu.Lock()
+	r := d.reconciler
+	d.mu.Unlock()
+	if r == nil {
+		return
+	}
+	for _, key := range r.index.listIndexed(hubworkload.InDispatchValue) {
+		r.Fleet.WorkloadRequests().Enqueue(key, 0)
+	}
+}
