@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/yaml"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
@@ -91,13 +89,7 @@ func start(t *testing.T) *site {
 // read decodes a sample.
 func (s *site) read(file string, into any) {
 	s.t.Helper()
-	data, err := os.ReadFile("../../config/samples/jobkinds/" + file)
-	if err == nil {
-		err = yaml.UnmarshalStrict(data, into)
-	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	readSample(s.t, file, into)
 }
 
 // eventually waits until check finds nothing missing.

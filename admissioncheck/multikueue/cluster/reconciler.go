@@ -167,14 +167,23 @@ func connectionCondition(state fleet.State) *metav1.Condition {
 
 // unservedMessage names the kinds of job that a connected cluster cannot be given. The contract knows no such cluster.
 func unservedMessage(unserved []fleet.Unserved) string {
-	if len(unserved) == 0 {
-		return ""
-	}
-	names := make([]string, 0, len(unserved))
+	var missing, denied []string
 	for _, u := range unserved {
-		names = append(names, u.GVK.Kind+"."+u.GVK.Version+"."+u.GVK.Group)
+		name := u.GVK.Kind + "." + u.GVK.Version + "." + u.GVK.Group
+		if u.IsDenied() {
+			denied = append(denied, name)
+		} else {
+			missing = append(missing, name)
+		}
 	}
-	return "; kinds not served there: " + strings.Join(names, ", ")
+	text := ""
+	if len(missing) > 0 {
+		text += "; kinds not served there: " + strings.Join(missing, ", ")
+	}
+	if len(denied) > 0 {
+		text += "; kinds that the hub may not see there, until its account is granted get, list, watch, create and delete: " + strings.Join(denied, ", ")
+	}
+	return text
 }
 
 func newClusterCondition(status metav1.ConditionStatus, reason kueue.Reason, message string) *metav1.Condition {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -158,6 +159,15 @@ func TestTheConditionOfACluster(t *testing.T) {
 				GVK: kueue.GroupVersion.WithKind("Odd"), Err: errors.New("no match"),
 			}}},
 			status: metav1.ConditionTrue, reason: "Active", message: "Connected; kinds not served there: Odd.v1beta2.kueue.x-k8s.io",
+		},
+		{
+			name: "connected, but it lacks a kind of job and does not let the hub see another",
+			state: fleet.State{Connected: true, Unserved: []fleet.Unserved{
+				{GVK: kueue.GroupVersion.WithKind("Even"), Err: fmt.Errorf("list: %w", apierrors.NewForbidden(schema.GroupResource{}, "", refused))},
+				{GVK: kueue.GroupVersion.WithKind("Odd"), Err: errors.New("no match")},
+			}},
+			status: metav1.ConditionTrue, reason: "Active", message: "Connected; kinds not served there: Odd.v1beta2.kueue.x-k8s.io; kinds that the hub may not see " +
+				"there, until its account is granted get, list, watch, create and delete: Even.v1beta2.kueue.x-k8s.io",
 		},
 		{
 			name: "lost a moment ago", state: fleet.State{Err: refused},

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -49,8 +50,8 @@ func (r *WorkloadReconciler) buildView(ctx context.Context, s *workloadScope, na
 	if o.Kind != nil && state.Connected && r.Kinds.lookup(o.Kind.GVK().GroupKind()) == nil && !r.Fleet.KnowsKind(name, o.Kind.GVK()) {
 		v.Link = dispatch.Link{State: dispatch.Unknown} // the kind was added since, and absence means nothing yet
 	}
-	if known && !servesJobKind(state, o) {
-		v.Health.Trouble = "it does not serve " + o.Kind.GVK().GroupKind().String()
+	if trouble := unservedKind(state, o); known && trouble != "" {
+		v.Health.Trouble = trouble
 		v.InConfig = inConfig && s.state.Bound == name // it can be given nothing, but keeps what it has
 	}
 	r.remote.addDeletedObjects(&v, s)
@@ -118,17 +119,20 @@ func (f liveRead) isNewerThan(other liveRead) bool {
 // cacheEchoDelay is how long our own write of a job's status may take to come back from the hub's cache.
 const cacheEchoDelay = 100 * time.Millisecond
 
-// servesJobKind tells whether a cluster can be given the job: whether it serves the job's kind to us.
-func servesJobKind(state fleet.State, o mirror.Original) bool {
+// unservedKind is why a cluster cannot be given the job: it does not serve the job's kind to us. Empty if it does.
+func unservedKind(state fleet.State, o mirror.Original) string {
 	if o.Kind == nil {
-		return true
+		return ""
 	}
-	for _, u := range state.Unserved {
-		if u.GVK == o.Kind.GVK() {
-			return false
-		}
+	i := slices.IndexFunc(state.Unserved, func(u fleet.Unserved) bool { return u.GVK == o.Kind.GVK() })
+	switch kind := o.Kind.GVK().GroupKind().String(); {
+	case i < 0:
+		return ""
+	case state.Unserved[i].IsDenied():
+		return "the hub may not see " + kind + " there"
+	default:
+		return "it does not serve " + kind
 	}
-	return true
 }
 
 // deletedJobFacts are those of a job that is no more, as far as they still matter.

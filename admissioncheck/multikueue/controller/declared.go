@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"switchyard.dev/admissioncheck/multikueue/hubworkload"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/controller/jobkind"
 	"switchyard.dev/worker/job"
 )
@@ -91,20 +93,20 @@ func (d *DeclaredKinds) list() []job.Integration {
 
 // SetDeclared implements jobkind.Listener.
 func (d *DeclaredKinds) SetDeclared(kinds []schema.GroupKind) {
+	next := map[schema.GroupKind]bool{}
+	for _, kind := range kinds {
+		next[kind] = true
+	}
 	d.mu.Lock()
-	changed := !d.known || len(kinds) != len(d.declared)
+	all, before := !d.known, d.declared
 	if d.former == nil {
 		d.former = map[schema.GroupKind]bool{}
 	}
-	next := map[schema.GroupKind]bool{}
-	for _, kind := range kinds {
-		changed = changed || !d.declared[kind]
-		next[kind], d.former[kind] = true, true
-	}
+	maps.Copy(d.former, next)
 	d.known, d.declared = true, next
 	d.mu.Unlock()
-	if changed {
-		d.requeueAll()
+	if all || !maps.Equal(before, next) {
+		d.requeue(func(kind schema.GroupKind) bool { return all || before[kind] != next[kind] })
 	}
 }
 
@@ -120,14 +122,17 @@ func (d *DeclaredKinds) Start(ctx context.Context, mgr ctrl.Manager, kind job.In
 	if r == nil {
 		return nil
 	}
+	ofKind := func(other schema.GroupKind) bool { return other == kind.GVK().GroupKind() }
 	if kind.Mirrorable() {
-		r.Fleet.AddKind(jobFleetKind(kind, &JobNameLookup{Reconciler: r}))
+		followed := jobFleetKind(kind, &JobNameLookup{Reconciler: r})
+		followed.OnKnown = func() { d.requeue(ofKind) }
+		r.Fleet.AddKind(followed)
 		if err := c.Watch(declaredSource(ctx, mgr, r.jobHubWatch(kind, true))); err != nil {
 			d.Stop(kind.GVK())
 			return fmt.Errorf("watch jobs of %s for the dispatcher: %w", kind.GVK().Kind, err)
 		}
 	}
-	d.requeueAll()
+	d.requeue(ofKind)
 	return nil
 }
 
@@ -150,15 +155,20 @@ func (d *DeclaredKinds) Stop(kind schema.GroupVersionKind) {
 	}
 }
 
-// requeueAll has all Workloads looked at that are being dispatched or wait for a cluster: which of them are of a kind no index says.
-func (d *DeclaredKinds) requeueAll() {
+// requeue has those Workloads looked at that are being dispatched or wait for a cluster, and whose jobs are of certain kinds that are not
+// compiled in.
+func (d *DeclaredKinds) requeue(concerns func(schema.GroupKind) bool) {
 	d.mu.Lock()
 	r := d.reconciler
 	d.mu.Unlock()
 	if r == nil {
 		return
 	}
-	for _, key := range r.index.listIndexed(hubworkload.InDispatchValue) {
+	keys := r.index.listInDispatch(context.Background(), func(wl *kueue.Workload) bool {
+		own, ok := hubworkload.LookupOwner(wl)
+		return ok && r.Kinds.lookup(own.GVK.GroupKind()) == nil && concerns(own.GVK.GroupKind())
+	})
+	for _, key := range keys {
 		r.Fleet.WorkloadRequests().Enqueue(key, 0)
 	}
 }

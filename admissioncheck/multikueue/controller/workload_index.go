@@ -48,18 +48,27 @@ func (w *workloadIndex) requestsInDispatch(ctx context.Context, _ client.Object)
 
 // requestsForClusterQueue lists those of them that are subject to a ClusterQueue.
 func (w *workloadIndex) requestsForClusterQueue(ctx context.Context, queue client.Object) []reconcile.Request {
-	list := &kueue.WorkloadList{}
-	if err := w.client.List(ctx, list, client.MatchingFields{hubworkload.ByCluster: hubworkload.InDispatchValue}, client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "List workloads of a queue")
-		return nil
-	}
 	var requests []reconcile.Request
-	for i := range list.Items {
-		if w.lookupClusterQueue(ctx, &list.Items[i]) == queue.GetName() {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
+	for _, key := range w.listInDispatch(ctx, func(wl *kueue.Workload) bool { return w.lookupClusterQueue(ctx, wl) == queue.GetName() }) {
+		requests = append(requests, reconcile.Request{NamespacedName: key})
 	}
 	return requests
+}
+
+// listInDispatch lists those Workloads that are being dispatched or wait for a cluster still, and that are wanted.
+func (w *workloadIndex) listInDispatch(ctx context.Context, wanted func(*kueue.Workload) bool) []types.NamespacedName {
+	list := &kueue.WorkloadList{}
+	if err := w.client.List(ctx, list, client.MatchingFields{hubworkload.ByCluster: hubworkload.InDispatchValue}, client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "List workloads in dispatch")
+		return nil
+	}
+	var keys []types.NamespacedName
+	for i := range list.Items {
+		if wanted(&list.Items[i]) {
+			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
+		}
+	}
+	return keys
 }
 
 // requestsForJob lists the Workloads of a job of the given kind.

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -107,17 +108,33 @@ func TestAKindThatIsAddedAndNotServedIsReportedUntilItIsServedOrRemoved(t *testi
 	w.eventually("it is reported no more", func() bool { return len(w.state("w1").Unserved) == 0 })
 }
 
-func TestWorkloadsAreLookedAtWhenItIsKnownWhatThereIsOfANewKind(t *testing.T) {
+func TestItIsToldWhenItIsKnownOnAClusterWhatThereIsOfANewKind(t *testing.T) {
 	w := newTestEnv(t, func(o *Options) { o.ProbeInterval = time.Hour }, "w1")
 	w.connect("w1")
 	w.waitConnected("w1")
 	w.mu.Lock()
 	before := len(w.affected)
 	w.mu.Unlock()
-	w.fleet.AddKind(podKind())
-	w.eventually("they are looked at, although there is no object of it", func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return len(w.affected) > before && w.fleet.KnowsKind("w1", podKind().GVK)
-	})
+	var served, odd atomic.Int32
+	kind := podKind()
+	kind.OnKnown = func() {
+		if w.fleet.KnowsKind("w1", kind.GVK) {
+			served.Add(1)
+		}
+	}
+	w.fleet.AddKind(kind)
+	missing := podKind()
+	missing.GVK = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Odd"}
+	missing.OnKnown = func() {
+		if len(w.state("w1").Unserved) == 1 {
+			odd.Add(1)
+		}
+	}
+	w.fleet.AddKind(missing)
+	w.eventually("it is told, although there is no object of either", func() bool { return served.Load() == 1 && odd.Load() == 1 })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.affected) != before {
+		t.Error("Workloads of all kinds are looked at")
+	}
 }

@@ -158,9 +158,7 @@ func (s *session) watchKind(ctx context.Context, k WatchedKind) {
 			return
 		}
 		s.setInformer(k.GVK, &kindInformer{kind: k, err: sanitizeError(err)})
-		if k.addition > 0 && s.supervisor.currentSession() == s { // one of the first list is known before the session is
-			s.supervisor.refreshUnserved(s)
-		}
+		s.announceKind(k)
 		select {
 		case <-ctx.Done():
 		case <-s.options.Clock.After(s.options.KindRecheckInterval):
@@ -222,7 +220,19 @@ func (s *session) forgetKind(gvk schema.GroupVersionKind) {
 		was.delivered.drop()
 	}
 	if s.supervisor.currentSession() == s {
-		s.supervisor.refreshUnserved(s)
+		s.supervisor.updateUnserved(s)
+	}
+}
+
+// announceKind tells the hub that it has become known what there is of a kind, if it was added: of the others that is known before the
+// session is connected. Only what depends on the kind is looked at.
+func (s *session) announceKind(k WatchedKind) {
+	if k.addition == 0 || s.supervisor.currentSession() != s {
+		return
+	}
+	s.supervisor.updateUnserved(s)
+	if k.OnKnown != nil {
+		k.OnKnown()
 	}
 }
 
@@ -231,8 +241,12 @@ func (s *session) runInformer(ctx context.Context, k WatchedKind) error {
 	if err := s.awaitNeeded(ctx, k); err != nil {
 		return err
 	}
-	if _, err := s.client.RESTMapper().RESTMapping(k.GVK.GroupKind(), k.GVK.Version); err != nil {
+	mapping, err := s.client.RESTMapper().RESTMapping(k.GVK.GroupKind(), k.GVK.Version)
+	if err != nil {
 		return fmt.Errorf("look for %s: %w", k.GVK.Kind, err)
+	}
+	if k.addition > 0 && mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		return fmt.Errorf("%s is not namespaced", k.GVK.Kind)
 	}
 	selector := s.selector
 	if k.AllOrigins {
@@ -262,8 +276,8 @@ func (s *session) runInformer(ctx context.Context, k WatchedKind) error {
 	s.setInformer(k.GVK, &kindInformer{kind: k, informer: informer, delivered: told, hasDeliveredAll: registration.HasSynced})
 	if k.addition > 0 {
 		s.running.Go(func() {
-			if cache.WaitForCacheSync(running.Done(), registration.HasSynced) && s.supervisor.currentSession() == s {
-				s.requeueAffected()
+			if cache.WaitForCacheSync(running.Done(), registration.HasSynced) {
+				s.announceKind(k)
 			}
 		})
 	}

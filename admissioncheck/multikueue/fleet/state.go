@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -66,6 +67,9 @@ type Unserved struct {
 	GVK schema.GroupVersionKind
 	Err error
 }
+
+// IsDenied tells whether the cluster serves the kind, to others than us.
+func (u Unserved) IsDenied() bool { return apierrors.IsForbidden(u.Err) }
 
 // Stats are figures about one cluster since the program began to supervise it.
 type Stats struct {

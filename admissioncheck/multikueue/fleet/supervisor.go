@@ -314,6 +314,13 @@ func (s *supervisor) recordVanished(before, now *session) {
 
 // refreshUnserved tells the hub when a cluster has begun or ceased to serve a kind.
 func (s *supervisor) refreshUnserved(session *session) {
+	if s.updateUnserved(session) {
+		s.requeueAffected()
+	}
+}
+
+// updateUnserved takes over what a cluster does not serve, has its condition looked at if that is new, and reports whether it is.
+func (s *supervisor) updateUnserved(session *session) bool {
 	unserved := session.unserved()
 	s.mu.Lock()
 	same := slices.EqualFunc(s.state.Unserved, unserved, func(a, b Unserved) bool {
@@ -322,8 +329,9 @@ func (s *supervisor) refreshUnserved(session *session) {
 	s.state.Unserved = unserved
 	s.mu.Unlock()
 	if !same {
-		s.requeueAffected()
+		s.clusterRequests.Enqueue(types.NamespacedName{Name: s.name}, 0)
 	}
+	return !same
 }
 
 // recordFailure records a failed attempt to connect. It does not count if the credentials were replaced meanwhile.

@@ -42,6 +42,9 @@ type WatchedKind struct {
 	// IsUrgent tells whether a change must be looked at immediately; other changes may wait for Options.Coalesce. Old is nil for a
 	// new object, now is nil for a deleted one.
 	IsUrgent func(old, now client.Object) bool
+	// OnKnown, optional, is for a kind that is added to the fleet. It is called when it has become known on a connected cluster what there
+	// is of the kind, or that it is not served there.
+	OnKnown func()
 
 	// addition counts the kinds that were added to the fleet up to this one; zero for one that it was made with.
 	addition int
