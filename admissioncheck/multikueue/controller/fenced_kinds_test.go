@@ -9,7 +9,7 @@ import (
 	"switchyard.dev/worker/job/all"
 )
 
-func TestAFenceStopsJobsOfEveryKindThatIsNotExternal(t *testing.T) {
+func TestAFenceStopsJobsOfEveryKindThatIsCompiledIn(t *testing.T) {
 	for _, kind := range all.Kinds() {
 		if !supportsFencing(kind) {
 			t.Errorf("no fence is relied on for %s", kind.Name())
@@ -17,5 +17,8 @@ func TestAFenceStopsJobsOfEveryKindThatIsNotExternal(t *testing.T) {
 	}
 	if supportsFencing(job.External(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Simulation"})) {
 		t.Error("a fence is relied on for a kind whose controllers are not known")
+	}
+	if supportsFencing(declaredKind(true)) {
+		t.Error("a fence is relied on for a kind that a JobKind declares")
 	}
 }

@@ -93,6 +93,23 @@ func TestRunOnceKeepsTheNextJobFromStarting(t *testing.T) {
 	})
 }
 
+func TestOfAKindThatNoFenceStopsRunOnceSaysSoBeforeItIsDispatched(t *testing.T) {
+	const note = "; no fence stops jobs of this kind: while its cluster is out of reach the workload waits for it to return"
+	runExplanationCases(t, runOnce(), []explanationCase{
+		{"when it is about to be offered", "", "quota unfenced", "w1 up", "Nominated; nominated w1; Pending offering to w1" + note},
+		{"when it is admitted", "nominated w1", "quota unfenced", "w1 up copy@1 admitted", `Won; bound w1; nominated; Ready The workload was admitted on "w1"` + note + "; event"},
+		{"and of no other", "", "quota", "w1 up", "Nominated; nominated w1"},
+	})
+	runExplanationCases(t, Compatible(5*time.Minute), []explanationCase{
+		{"where no policy relies on fences it does not matter", "", "quota unfenced", "w1 up", "Nominated; nominated w1"},
+	})
+	l := parseLocal(t, "quota Ready unfenced")
+	o := Observation{Now: testNow(), Local: l, Clusters: parseClusters(t, "w1 up copy@1 admitted job@1")}
+	if got := Explain(parseState(t, "bound w1"), o, runOnce()).Summary; !strings.Contains(got, note) {
+		t.Errorf("its explanation is %s", got)
+	}
+}
+
 func TestNeverLoseWaitsForTheWorkerOrAPerson(t *testing.T) {
 	p := NeverLose(5 * time.Minute)
 	p.ExplainAfter = 0

@@ -102,6 +102,8 @@ func parseLocal(t *testing.T, text string) Local {
 			l.Job.Active = true
 		case "stale":
 			l.Job.StatusOutlivesPods = true
+		case "unfenced":
+			l.Job.Unfenced = true
 		case "finished":
 			l.Finished = true
 		case "deleted":
