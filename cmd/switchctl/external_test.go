@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"switchyard.dev/admissioncheck/multikueue/workeraccess"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/cmd/switchctl/exit"
 	"switchyard.dev/cmd/switchctl/kubeclient"
 )
@@ -137,6 +138,43 @@ func TestARegistrationLetsTheHubRunJobsOfExternalKindsToo(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// declaresSimulations is a JobKind of the kind.
+func declaresSimulations(dispatch *switchyard.JobKindDispatch) *switchyard.JobKind {
+	return &switchyard.JobKind{
+		ObjectMeta: metav1.ObjectMeta{Name: "simulations.example.com"},
+		Spec:       switchyard.JobKindSpec{Group: "example.com", Version: "v1", Kind: "Simulation", Dispatch: dispatch},
+	}
+}
+
+func TestARegistrationLetsTheHubRunJobsOfKindsThatJobKindsDeclare(t *testing.T) {
+	for name, c := range map[string]struct {
+		declared *switchyard.JobKind
+		want     []workeraccess.JobResource
+	}{
+		"that run elsewhere":                     {declaresSimulations(&switchyard.JobKindDispatch{}), []workeraccess.JobResource{{Group: "example.com", Resource: "simulations"}}},
+		"and none of those that are queued only": {declaresSimulations(nil), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newTerminal(t)
+			connecting(x, c.declared)
+			w1 := x.withWorker("w1")
+			x.ok("cluster register w1 --context w1")
+			role := get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{})
+			if diff := cmp.Diff(append(workeraccess.WorkerRules(append(mirrored(), c.want...)...), workeraccess.FollowRules(followed...)...), role.Rules); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestACheckLooksForTheKindsThatJobKindsDeclareOnTheWorkerAndNotOnTheHub(t *testing.T) {
+	x, w1 := connectedHub(t, declaresSimulations(&switchyard.JobKindDispatch{}))
+	serveSimulations(w1, whole, true)
+	if diff := cmp.Diff([]string{"example.com/v1 ok serves simulations"}, lines(x.ok("cluster check w1"))); diff != "" {
+		t.Error(diff)
 	}
 }
 

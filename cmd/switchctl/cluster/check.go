@@ -23,7 +23,8 @@ func newCheck(a *cli.App) *cobra.Command {
 version and CRDs, the hub's rights there, its run lease, whether it reads logs, and the queues. It ends with code 4 if jobs cannot run there.
 
 Kinds of the hub's multiKueue.externalFrameworks are checked too, on the hub and there. They are found in the configuration of the
-hub's program if that runs in the hub's cluster and you may read it; name them otherwise.`,
+hub's program if that runs in the hub's cluster and you may read it; name them otherwise. Kinds that the hub's JobKinds declare are checked
+there.`,
 		Example: `  switchctl cluster check w1
   switchctl cluster check w1 --external-framework Simulation.v1.example.com`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteClusters,

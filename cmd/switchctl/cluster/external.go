@@ -18,6 +18,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	"switchyard.dev/apis/config"
 	"switchyard.dev/apis/config/features"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/cmd/switchctl/cli"
 	"switchyard.dev/cmd/switchctl/exit"
 	"switchyard.dev/cmd/switchctl/kubeclient"
@@ -33,29 +34,39 @@ const (
 // externalFlag names kinds of job that only the hub's configuration knows, for a command that has to know them too.
 const externalFlag = "external-framework"
 
-// externalOptions are the kinds of job that only the hub's configuration knows (multiKueue.externalFrameworks).
+// externalOptions are the kinds of job that only the hub knows: by its configuration (multiKueue.externalFrameworks) or its JobKinds.
 type externalOptions struct {
 	// named are those of the command line, configured those of the configuration that was found.
 	named, configured []schema.GroupVersionKind
+	// declared are those of JobKinds that say how jobs run elsewhere. What they say of themselves on the hub is not checked again.
+	declared []schema.GroupVersionKind
 	// account is the ServiceAccount of the hub's program; empty if that was not found.
 	account string
 }
 
 // kinds are all of them, the command line's first.
 func (e externalOptions) kinds() []schema.GroupVersionKind {
-	all := slices.Clone(e.named)
-	for _, kind := range e.configured {
-		if !slices.Contains(all, kind) {
-			all = append(all, kind)
-		}
-	}
-	return all
+	return appendMissing(e.frameworks(), e.declared)
 }
 
-// flags are what registers all of them.
+// frameworks are those of command line and configuration.
+func (e externalOptions) frameworks() []schema.GroupVersionKind {
+	return appendMissing(slices.Clone(e.named), e.configured)
+}
+
+func appendMissing(list, more []schema.GroupVersionKind) []schema.GroupVersionKind {
+	for _, kind := range more {
+		if !slices.Contains(list, kind) {
+			list = append(list, kind)
+		}
+	}
+	return list
+}
+
+// flags are what registers all that JobKinds do not tell of.
 func (e externalOptions) flags() string {
 	var text strings.Builder
-	for _, kind := range e.kinds() {
+	for _, kind := range e.frameworks() {
 		fmt.Fprintf(&text, " --%s %s", externalFlag, kindArgument(kind))
 	}
 	return text.String()
@@ -79,11 +90,35 @@ func parseKinds(names []string) ([]schema.GroupVersionKind, error) {
 	return kinds, nil
 }
 
-// newExternalOptions adds to the kinds of the command line those of the hub's configuration. Where that cannot be seen (the program runs
+// listDeclared are the kinds of the hub's JobKinds that say how jobs run elsewhere; none where there are no JobKinds, or the caller may not
+// see them.
+func listDeclared(ctx context.Context, hub *kubeclient.Client) ([]schema.GroupVersionKind, error) {
+	var list switchyard.JobKindList
+	err := kubeclient.ListObjects(ctx, hub, &list)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var kinds []schema.GroupVersionKind
+	for i := range list.Items {
+		if spec := &list.Items[i].Spec; spec.Dispatch != nil {
+			kinds = append(kinds, schema.GroupVersionKind{Group: spec.Group, Version: spec.Version, Kind: spec.Kind})
+		}
+	}
+	return kinds, nil
+}
+
+// newExternalOptions adds to the kinds of the command line those of the hub's configuration and JobKinds. Where that cannot be seen (the program runs
 // outside of its cluster, or the caller may not look) the command line has to say it all. An error is that of a hub that does not
 // answer: then it is not known what is meant.
 func newExternalOptions(ctx context.Context, a *cli.App, hub *kubeclient.Client, named []schema.GroupVersionKind) (externalOptions, error) {
 	e := externalOptions{named: named}
+	var err error
+	if e.declared, err = listDeclared(ctx, hub); err != nil {
+		return e, err
+	}
 	program := &appsv1.Deployment{}
 	found, err := kubeclient.GetIfAllowed(ctx, hub, client.ObjectKey{Namespace: a.SystemNamespace, Name: hubDeployment}, program)
 	if err != nil || !found {
@@ -186,11 +221,11 @@ func checkExternalServed(worker *kubeclient.Client, kinds []schema.GroupVersionK
 	return findings, served
 }
 
-// checkExternalDispatch checks, for every external kind, whether the hub can dispatch its jobs at all: whether it serves the kind, whether a
+// checkExternalDispatch checks, for every external kind that no JobKind declares, whether the hub can dispatch its jobs at all: whether it serves the kind, whether a
 // job can be handed to the dispatcher and has a status to be written, and whether the program's account may see it and write that.
 func checkExternalDispatch(ctx context.Context, a *cli.App, hub *kubeclient.Client, e externalOptions) []show.Finding {
 	var findings []show.Finding
-	for _, kind := range e.kinds() {
+	for _, kind := range e.frameworks() {
 		f := show.Finding{Subject: "hub: " + kind.GroupVersion().String(), Result: show.Warned}
 		found, err := lookupExternal(hub, kind)
 		managed, known := true, false

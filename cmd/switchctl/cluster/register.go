@@ -122,7 +122,7 @@ again at any time: it repairs what has changed, and issues a new token.
 
 Jobs of kinds that the hub's multiKueue.externalFrameworks names need rights too. The kinds are found in the configuration of
 the hub's program if that runs in the hub's cluster and you may read it; name them otherwise, each time: rights to what is not
-named are taken back.`,
+named are taken back. Kinds that the hub's JobKinds declare are found by themselves.`,
 		Example: `  switchctl cluster register w1 --context w1 --config workers
   switchctl cluster register w1 --kubeconfig w1.yaml --address https://w1.example.com:6443 --dry-run=client`,
 		Args: cobra.ExactArgs(1),
