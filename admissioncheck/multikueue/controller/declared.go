@@ -7,13 +7,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -42,8 +46,9 @@ var _ jobkind.Listener = (*DeclaredKinds)(nil)
 // servedKind is a kind whose jobs are looked after on the hub.
 type servedKind struct {
 	kind job.Integration
-	// jobs reads the hub's jobs of the kind.
-	jobs client.Reader
+	// jobs reads the hub's jobs of the kind. It must not be asked before they are listed: who asks would wait for as long as that takes.
+	jobs   client.Reader
+	listed *atomic.Bool
 }
 
 // attach sets what the kinds are for.
@@ -53,7 +58,7 @@ func (d *DeclaredKinds) attach(r *WorkloadReconciler, c ctrlcontroller.Controlle
 	d.reconciler, d.controller = r, c
 }
 
-// lookup returns the kind of that group and name if it is served.
+// lookup returns the kind of that group and name if it is served, and the hub's jobs of it are listed.
 func (d *DeclaredKinds) lookup(gk schema.GroupKind) (servedKind, bool) {
 	if d == nil {
 		return servedKind{}, false
@@ -61,7 +66,7 @@ func (d *DeclaredKinds) lookup(gk schema.GroupKind) (servedKind, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	is, found := d.served[gk]
-	return is, found
+	return is, found && is.listed.Load()
 }
 
 // isAwaited tells of a kind that is not served whether it may come: a JobKind declares it or did, or it is not known yet which do.
@@ -112,28 +117,55 @@ func (d *DeclaredKinds) SetDeclared(kinds []schema.GroupKind) {
 
 // Start implements jobkind.Listener. A kind whose JobKind does not say how its jobs run elsewhere is followed on no worker.
 func (d *DeclaredKinds) Start(ctx context.Context, mgr ctrl.Manager, kind job.Integration) error {
+	is := servedKind{kind, mgr.GetClient(), &atomic.Bool{}}
+	r, c := d.serve(is)
+	ofKind := func(other schema.GroupKind) bool { return other == kind.GVK().GroupKind() }
+	if r == nil || !kind.Mirrorable() {
+		is.listed.Store(true)
+		d.requeue(ofKind)
+		return nil
+	}
+	followed := jobFleetKind(kind, &JobNameLookup{Reconciler: r})
+	followed.OnKnown = func() { d.requeue(ofKind) }
+	r.Fleet.AddKind(followed)
+	err := c.Watch(declaredSource(ctx, mgr, r.jobHubWatch(kind, true)))
+	if err == nil {
+		err = mgr.Add(listedAnnouncer(mgr.GetCache(), kind.New(), func() {
+			is.listed.Store(true)
+			d.requeue(ofKind)
+		}))
+	}
+	if err != nil {
+		d.Stop(kind.GVK())
+		return fmt.Errorf("watch jobs of %s for the dispatcher: %w", kind.GVK().Kind, err)
+	}
+	return nil
+}
+
+// serve adds a kind, and returns what kinds are served for.
+func (d *DeclaredKinds) serve(is servedKind) (*WorkloadReconciler, ctrlcontroller.Controller) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.served == nil {
 		d.served = map[schema.GroupKind]servedKind{}
 	}
-	d.served[kind.GVK().GroupKind()] = servedKind{kind, mgr.GetClient()}
-	r, c := d.reconciler, d.controller
-	d.mu.Unlock()
-	if r == nil {
-		return nil
-	}
-	ofKind := func(other schema.GroupKind) bool { return other == kind.GVK().GroupKind() }
-	if kind.Mirrorable() {
-		followed := jobFleetKind(kind, &JobNameLookup{Reconciler: r})
-		followed.OnKnown = func() { d.requeue(ofKind) }
-		r.Fleet.AddKind(followed)
-		if err := c.Watch(declaredSource(ctx, mgr, r.jobHubWatch(kind, true))); err != nil {
-			d.Stop(kind.GVK())
-			return fmt.Errorf("watch jobs of %s for the dispatcher: %w", kind.GVK().Kind, err)
+	d.served[is.kind.GVK().GroupKind()] = is
+	return d.reconciler, d.controller
+}
+
+// listedAnnouncer calls listed once the cache has all objects of a kind, and then lasts until it is stopped.
+func listedAnnouncer(jobs cache.Cache, object client.Object, listed func()) manager.Runnable {
+	return manager.RunnableFunc(func(ctx context.Context) error {
+		informer, err := jobs.GetInformer(ctx, object)
+		if err != nil {
+			return fmt.Errorf("follow %T: %w", object, err)
 		}
-	}
-	d.requeue(ofKind)
-	return nil
+		if toolscache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+			listed()
+		}
+		<-ctx.Done()
+		return nil
+	})
 }
 
 // declaredSource feeds a controller, which goes on, with the hub's jobs of a kind until ctx ends.

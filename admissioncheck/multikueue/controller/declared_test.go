@@ -3,6 +3,7 @@ package controller
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,7 +45,9 @@ func TestTheKindOfAWorkloadsJobIsWhatIsDeclaredNow(t *testing.T) {
 	gk := trainingRun.GroupKind()
 	serve := func(d *DeclaredKinds, kind job.Integration) {
 		d.SetDeclared([]schema.GroupKind{gk})
-		d.served = map[schema.GroupKind]servedKind{gk: {kind, fake.NewClientBuilder().Build()}}
+		is := servedKind{kind, fake.NewClientBuilder().Build(), &atomic.Bool{}}
+		is.listed.Store(true)
+		d.serve(is)
 	}
 	for _, tc := range []struct {
 		name string
@@ -58,6 +61,10 @@ func TestTheKindOfAWorkloadsJobIsWhatIsDeclaredNow(t *testing.T) {
 		{name: "but runs on, as it may have been declared before this program started", have: func(d *DeclaredKinds) { d.SetDeclared(nil) }, bound: true, want: "left alone"},
 		{name: "until it has ended", have: func(d *DeclaredKinds) { d.SetDeclared(nil) }, bound: true, ended: true, want: "none"},
 		{name: "what is declared and not served yet is awaited", have: func(d *DeclaredKinds) { d.SetDeclared([]schema.GroupKind{gk}) }, want: "left alone"},
+		{name: "and so is one whose jobs are not listed yet", have: func(d *DeclaredKinds) {
+			serve(d, declaredKind(true))
+			d.served[gk].listed.Store(false)
+		}, want: "left alone"},
 		{name: "what was declared is let alone", have: func(d *DeclaredKinds) { d.SetDeclared([]schema.GroupKind{gk}); d.SetDeclared(nil) }, want: "left alone"},
 		{name: "what is served is dispatched", have: func(d *DeclaredKinds) { serve(d, declaredKind(true)) }, want: "dispatched"},
 		{name: "also when it runs", have: func(d *DeclaredKinds) { serve(d, declaredKind(true)) }, bound: true, want: "dispatched"},
