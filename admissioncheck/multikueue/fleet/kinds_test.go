@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -51,9 +53,7 @@ func TestAKindThatIsAddedIsFollowedOnConnectedClustersUntilItIsRemoved(t *testin
 	w.eventually("its objects are seen", func() bool { return w.fleet.KnowsKind("w1", podKind().GVK) && w.hasPod("w1", "there") })
 	w.connect("w2")
 	w.waitConnected("w2")
-	if !w.fleet.KnowsKind("w2", podKind().GVK) {
-		t.Error("a cluster is connected before it is known what there is of the kind")
-	}
+	w.eventually("one that is connected later is known to have none", func() bool { return w.fleet.KnowsKind("w2", podKind().GVK) })
 	if got := w.clustersOf("there"); len(got) != 1 || got[0] != "w1" {
 		t.Errorf("it is found on %q", got)
 	}
@@ -106,6 +106,67 @@ func TestAKindThatIsAddedAndNotServedIsReportedUntilItIsServedOrRemoved(t *testi
 	})
 	w.fleet.RemoveKind(odd.GVK)
 	w.eventually("it is reported no more", func() bool { return len(w.state("w1").Unserved) == 0 })
+}
+
+// brokenPods is an API server that does not answer when it is asked for Pods, until it is repaired.
+type brokenPods struct {
+	client.WithWatch
+	repaired chan struct{}
+}
+
+func (s brokenPods) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if _, ok := list.(*corev1.PodList); ok {
+		select {
+		case <-s.repaired:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return s.WithWatch.List(ctx, list, options...)
+}
+
+func TestAnAddedKindThatCannotBeListedDoesNotKeepTheOthersFromTheCluster(t *testing.T) {
+	repaired := make(chan struct{})
+	w := newTestEnv(t, func(o *Options) {
+		o.ProbeTimeout = 200 * time.Millisecond
+		dial := o.Dial
+		o.Dial = func(c *rest.Config) (client.WithWatch, error) {
+			server, err := dial(c)
+			return brokenPods{server, repaired}, err
+		}
+	}, "w1")
+	w.fleet.AddKind(podKind())
+	w.connect("w1")
+	w.waitConnected("w1")
+	w.create("w1", remotePod("there"))
+	if w.fleet.KnowsKind("w1", podKind().GVK) || len(w.state("w1").Unserved) > 0 {
+		t.Error("more is known of the kind than was said")
+	}
+	close(repaired)
+	w.eventually("its objects are seen at last", func() bool { return w.fleet.KnowsKind("w1", podKind().GVK) && w.hasPod("w1", "there") })
+}
+
+func TestWhereKindsAreAddedMoreMayBeKeptForEachWorkload(t *testing.T) {
+	w := newTestEnv(t, func(o *Options) {
+		o.ProbeInterval = time.Hour
+		o.AffectedWorkloads = func(string) (seekers, others []types.NamespacedName) { return make([]types.NamespacedName, 1000), nil }
+	}, "w1")
+	w.connect("w1")
+	w.waitConnected("w1")
+	session := w.fleet.lookup("w1").currentSession()
+	limit := func() int64 {
+		session.memoryUsage.limitComputedAt.Store(0)
+		return session.memoryLimit()
+	}
+	before := limit()
+	w.fleet.AddKind(podKind())
+	if got, want := limit(), before+1000*memoryPerAddedKind; got != want {
+		t.Errorf("%d bytes may be kept, want %d", got, want)
+	}
+	w.fleet.RemoveKind(podKind().GVK)
+	if got := limit(); got != before {
+		t.Errorf("%d bytes may be kept when it has gone, want %d", got, before)
+	}
 }
 
 func TestItIsToldWhenItIsKnownOnAClusterWhatThereIsOfANewKind(t *testing.T) {

@@ -70,6 +70,8 @@ const (
 	// memoryPerWorkload is what comes to it for each Workload of the hub that names the cluster or looks for one: a copy and its job take
 	// some 6 KiB, and more where a topology is assigned.
 	memoryPerWorkload = 16 << 10
+	// memoryPerAddedKind comes to that where kinds were added: their jobs have no Go types, and are kept with their pod templates.
+	memoryPerAddedKind = 64 << 10
 	// memoryLimitTTL is how long an allowance counts before it is worked out anew.
 	memoryLimitTTL = time.Second
 )
@@ -111,7 +113,11 @@ func (s *session) memoryLimit() int64 {
 		return s.memoryUsage.limit.Load()
 	}
 	seekers, others := s.options.AffectedWorkloads(s.name)
-	most := memoryBase + memoryPerWorkload*int64(len(seekers)+len(others))
+	each := int64(memoryPerWorkload)
+	if len(s.options.kinds.listAdded()) > 0 {
+		each += memoryPerAddedKind
+	}
+	most := memoryBase + each*int64(len(seekers)+len(others))
 	s.memoryUsage.limit.Store(most)
 	s.memoryUsage.limitComputedAt.Store(now.UnixNano())
 	return most

@@ -356,12 +356,22 @@ func (s *session) probe(ctx context.Context) error {
 }
 
 // awaitKinds waits until it is known of every kind what there is, or that the cluster does not serve it. A required kind
-// that is not served is an error.
+// that is not served is an error. Kinds that were added are waited for no longer than for a probe: one that cannot be listed, for an
+// in-house API may be out of order, must not keep the others from the cluster (see Fleet.KnowsKind).
 func (s *session) awaitKinds(ctx context.Context) error {
+	var since time.Time // when all others were known
 	for {
-		known, err := s.kindsKnown()
-		if err != nil || known {
+		missing, err := s.missingKinds()
+		if err != nil || len(missing) == 0 {
 			return err
+		}
+		now := s.options.Clock.Now()
+		othersMissing := slices.ContainsFunc(missing, func(k WatchedKind) bool { return k.addition == 0 })
+		if othersMissing || since.IsZero() {
+			since = now
+		}
+		if now.Sub(since) >= s.options.ProbeTimeout {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
@@ -371,17 +381,18 @@ func (s *session) awaitKinds(ctx context.Context) error {
 	}
 }
 
-// kindsKnown reports whether each kind is listed or known not to be served. An error is one of a required kind.
-func (s *session) kindsKnown() (bool, error) {
-	all := true
+// missingKinds lists the kinds of which it is not known yet what there is. An error is one of a required kind.
+func (s *session) missingKinds() (missing []WatchedKind, err error) {
 	for _, k := range s.options.kinds.list() {
 		f := s.informerFor(k.GVK)
 		if f.err != nil && k.Required {
-			return false, f.err
+			return nil, f.err
 		}
-		all = all && f.isKnown()
+		if !f.isKnown() {
+			missing = append(missing, k)
+		}
 	}
-	return all, nil
+	return missing, nil
 }
 
 // runWriter runs the actions of the action queues until the session ends.
