@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -25,8 +26,12 @@ var trainingRun = schema.GroupVersionKind{Group: "ml.example.com", Version: "v1"
 // declaredKind is a kind as a JobKind declares it, with or without managedBy.
 func declaredKind(managed bool) job.Integration {
 	kind := job.Kind[*unstructured.Unstructured]{
-		GVK:        trainingRun,
-		New:        func() *unstructured.Unstructured { return &unstructured.Unstructured{} },
+		GVK: trainingRun,
+		New: func() *unstructured.Unstructured {
+			object := &unstructured.Unstructured{}
+			object.SetGroupVersionKind(trainingRun)
+			return object
+		},
 		Progress:   func(*unstructured.Unstructured) job.Progress { return job.Progress{} },
 		CopyStatus: func(_, _ *unstructured.Unstructured) (changed, deferred bool) { return false, false },
 		Unfenced:   true,
@@ -99,6 +104,29 @@ func TestTheKindOfAWorkloadsJobIsWhatIsDeclaredNow(t *testing.T) {
 				t.Errorf("it is %s, want %s", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestAJobThatItsJobKindHandsOverNoMoreIsTurnedDownUnlessItRuns(t *testing.T) {
+	job := &unstructured.Unstructured{}
+	job.SetGroupVersionKind(trainingRun)
+	job.SetNamespace("team")
+	job.SetName("run")
+	job.SetUID("u")
+	d := &DeclaredKinds{}
+	is := servedKind{declaredKind(true), fake.NewClientBuilder().WithObjects(job).Build(), &atomic.Bool{}}
+	is.listed.Store(true)
+	d.serve(is)
+	r := NewWorkloadReconciler(&WorkloadReconciler{declared: d, Clock: clock.RealClock{}})
+	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "team", Name: "wl", OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, trainingRun)},
+	}}
+	if _, refusal, err := r.lookupOriginal(t.Context(), wl); err != nil || refusal.Reason != dispatch.NotManaged {
+		t.Errorf("one that waits: %+v %v", refusal, err)
+	}
+	hubworkload.SetState(wl, dispatch.State{Epoch: 1, Bound: "w1"}, metav1.Now().Time)
+	if _, _, err := r.lookupOriginal(t.Context(), wl); !errors.Is(err, errLeftAlone) {
+		t.Errorf("one that runs is not let alone: %v", err)
 	}
 }
 

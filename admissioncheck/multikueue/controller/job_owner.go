@@ -33,8 +33,8 @@ func (k jobKinds) lookup(gk schema.GroupKind) job.Integration {
 }
 
 // errLeftAlone says that nothing is decided about a Workload: the kind of its job is not served, and it may come, or a cluster may run the
-// job. Work is not ended because it cannot be seen.
-var errLeftAlone = errors.New("the kind of its job is not served")
+// job. Work is not ended because it cannot be seen, or because its declaration has changed.
+var errLeftAlone = errors.New("the kind of its job is not served as it was")
 
 // lookupKind returns the kind of a Workload's job, and what reads the hub's jobs of it; nil if there is no such kind. Of a declared kind
 // that cannot be mirrored it is known besides that it cannot.
@@ -46,12 +46,16 @@ func (r *WorkloadReconciler) lookupKind(gk schema.GroupKind, wl *kueue.Workload)
 	if served && is.kind.Mirrorable() {
 		return is.kind, is.jobs, nil
 	}
-	state := hubworkload.DecodeState(wl)
-	running := (state.Bound != "" || len(state.Debts) > 0) && wl.DeletionTimestamp.IsZero() && !workload.IsFinished(wl)
-	if running || !served && r.declared.isAwaited(gk) {
+	if mayRunElsewhere(wl) || !served && r.declared.isAwaited(gk) {
 		return nil, nil, errLeftAlone
 	}
 	return is.kind, nil, nil
+}
+
+// mayRunElsewhere tells of a Workload that is still wanted whether a cluster may run its job.
+func mayRunElsewhere(wl *kueue.Workload) bool {
+	state := hubworkload.DecodeState(wl)
+	return (state.Bound != "" || len(state.Debts) > 0) && wl.DeletionTimestamp.IsZero() && !workload.IsFinished(wl)
 }
 
 // notDispatchable is why jobs of a declared kind are not dispatched.
@@ -95,6 +99,9 @@ func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workl
 	}
 	o.Job = local
 	if managed, why := o.Kind.IsManagedByMultiKueue(local); !managed {
+		if r.Kinds.lookup(own.GVK.GroupKind()) == nil && mayRunElsewhere(wl) {
+			return o, dispatch.Refusal{}, errLeftAlone // its JobKind names another field than when it was handed over
+		}
 		return o, dispatch.Refusal{Reason: dispatch.NotManaged, Detail: why}, nil
 	}
 	return o, dispatch.Refusal{}, nil
