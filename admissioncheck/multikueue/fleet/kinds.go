@@ -92,7 +92,7 @@ func (s *kindSet) replace(kinds []WatchedKind) {
 }
 
 // isSame tells whether a kind was followed without a break since another was.
-func (k *WatchedKind) isSame(other WatchedKind) bool {
+func (k WatchedKind) isSame(other WatchedKind) bool {
 	return k.GVK == other.GVK && k.addition == other.addition
 }
 
