@@ -1,6 +1,9 @@
 package worker
 
 import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"switchyard.dev/apis/config/features"
@@ -9,6 +12,8 @@ import (
 	"switchyard.dev/worker/admission/preempt"
 	"switchyard.dev/worker/capacity"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/job/podgroup"
+	"switchyard.dev/worker/job/podgroup/podmeta"
 	"switchyard.dev/worker/manager"
 	"switchyard.dev/worker/podrequests"
 	"switchyard.dev/worker/scheduler"
@@ -47,10 +52,17 @@ func capacityOptions(s manager.Settings, kinds []job.Integration) capacity.Optio
 		IgnoresUncovered: cycleOptions(s).IgnoreUndeclared || len(rules.ExcludePrefixes)+len(rules.Transformations) > 0,
 	}
 	for _, kind := range kinds {
-		gvk := kind.GVK()
-		o.JobKinds = append(o.JobKinds, gvk.Kind+"."+gvk.Version+"."+gvk.Group)
+		o.JobKinds = append(o.JobKinds, reportedKind(kind.GVK()))
+	}
+	if slices.Contains(s.Integrations.Frameworks, podgroup.Name) {
+		o.JobKinds = append(o.JobKinds, reportedKind(podmeta.GVK()))
 	}
 	return o
+}
+
+// reportedKind is a kind's name in a report.
+func reportedKind(gvk schema.GroupVersionKind) string {
+	return gvk.Kind + "." + gvk.Version + "." + gvk.Group
 }
 
 // waitsForPodsReady reports whether the start of pods is watched at all.

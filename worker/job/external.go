@@ -123,7 +123,7 @@ func (e external) RemoteCopy(obj client.Object, o RemoteOptions) client.Object {
 	copied.SetName(obj.GetName())
 	copied.SetLabels(obj.GetLabels())
 	copied.SetAnnotations(obj.GetAnnotations())
-	remoteMeta(copied, o)
+	StampCopy(copied, o)
 	return copied
 }
 

@@ -93,3 +93,20 @@ type RemoteOptions struct {
 	// Annotations are further stamps, such as the dispatcher's epoch.
 	Annotations map[string]string
 }
+
+// Membered is implemented by kinds of which a Workload has any number of objects on another cluster, not one: those that carry its name.
+type Membered interface {
+	// HasEnded tells whether one of them has ended.
+	HasEnded(member client.Object) bool
+	// HaveEnded tells whether the run of all has ended with that, so that their Workload is about to say so. Group tells that the Workload
+	// is one of several.
+	HaveEnded(members []client.Object, group bool) bool
+	// MarkEnded makes one of them show that it has ended, where its copy cannot be asked any more. It returns false if it has already.
+	MarkEnded(member client.Object, success bool, message string) bool
+}
+
+// HasMembers tells whether a kind is Membered.
+func HasMembers(kind Integration) bool {
+	_, ok := kind.(Membered)
+	return ok
+}

@@ -91,7 +91,7 @@ func (i integration[T]) RemoteCopy(obj client.Object, o RemoteOptions) client.Ob
 		k.Detach(copied)
 	}
 	k.ManagedBy.Set(copied, "")
-	remoteMeta(copied, o)
+	StampCopy(copied, o)
 	return copied
 }
 
@@ -120,8 +120,8 @@ func deepCopy[T client.Object](job T) T {
 	return copied
 }
 
-// remoteMeta leaves of the metadata what a remote copy has in common with the local job, and adds the stamps.
-func remoteMeta(obj client.Object, o RemoteOptions) {
+// StampCopy leaves of the metadata what a remote copy has in common with the local job, and adds the stamps.
+func StampCopy(obj client.Object, o RemoteOptions) {
 	labels, annotations := cloneMap(obj.GetLabels()), cloneMap(obj.GetAnnotations())
 	delete(labels, kueue.PrebuiltWorkloadNameKey)
 	delete(annotations, kueue.PrebuiltWorkloadNameKey)

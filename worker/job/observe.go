@@ -277,16 +277,7 @@ func (r *reconciler[T]) drainedElsewhere(job T, wl *kueue.Workload) bool {
 	if !r.runsElsewhere(job) {
 		return false
 	}
-	if wl.Status.ClusterName == nil {
-		return true
-	}
-	for _, c := range wl.Status.AdmissionChecks {
-		if c.State == kueue.CheckStateRetry || c.State == kueue.CheckStateRejected {
-			return true
-		}
-	}
-	evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
-	return evicted != nil && evicted.Status == metav1.ConditionTrue && evicted.Reason == string(kueue.ReasonAdmissionCheck)
+	return workload.IsDrainedElsewhere(wl)
 }
 
 // observeDesired composes the Workload that the job should get.

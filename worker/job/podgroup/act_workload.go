@@ -178,7 +178,7 @@ func (s *snapshot) end(p plan.Plan) (kueue.Reason, string) {
 func (r *reconciler) release(ctx context.Context, s *snapshot, p plan.Plan) error {
 	wl := s.wl.DeepCopy()
 	give := workload.ReleaseQuota
-	if r.opts.Gates.ReleasesPodsForGood && s.facts.Single && !s.facts.Members[0].Gated {
+	if r.opts.Gates.ReleasesPodsForGood && (s.facts.Single || s.facts.Copy) && s.facts.HaveStarted() {
 		give = workload.ReleaseForGood
 	}
 	released := give(wl, s.facts.Now)

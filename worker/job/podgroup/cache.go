@@ -31,7 +31,9 @@ func strip(object any) (any, error) {
 		return object, nil
 	}
 	pod.ManagedFields = nil
-	pod.Status = stripStatus(&pod.Status)
+	if !podmeta.IsGated(pod) { // the status of one that waits is small, and that of another cluster's is compared with it
+		pod.Status = stripStatus(&pod.Status)
+	}
 	switch {
 	case !podmeta.IsManaged(pod) && !podmeta.HasSuspendingParent(pod):
 		pod.ObjectMeta = metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion}

@@ -49,7 +49,6 @@ func TestTheCacheKeepsLittleOfAPod(t *testing.T) {
 	waits := podgroup.Strip(full("a1"))
 	want := full("a1")
 	want.ManagedFields = nil
-	want.Status = corev1.PodStatus{Phase: corev1.PodPending, Message: "m", Conditions: conditions}
 	if diff := cmp.Diff(want, waits); diff != "" {
 		t.Errorf("a pod that waits (-want +got):\n%s", diff)
 	}
@@ -58,7 +57,7 @@ func TestTheCacheKeepsLittleOfAPod(t *testing.T) {
 	running.Spec.SchedulingGates, running.Spec.NodeName, running.Status.Phase = nil, "n", corev1.PodRunning
 	running = podgroup.Strip(running)
 	want.Spec = corev1.PodSpec{NodeName: "n"}
-	want.Status.Phase = corev1.PodRunning
+	want.Status = corev1.PodStatus{Phase: corev1.PodRunning, Message: "m", Conditions: conditions}
 	delete(want.Annotations, "example.com/note")
 	if diff := cmp.Diff(want, running); diff != "" {
 		t.Errorf("a pod that runs (-want +got):\n%s", diff)

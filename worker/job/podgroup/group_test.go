@@ -172,6 +172,21 @@ func TestAPodOfAnotherRoleChangesAWorkloadThatHoldsNothing(t *testing.T) {
 	}
 }
 
+func TestAHubsGroupThatIsEvictedDoesNotQueueHereAgain(t *testing.T) {
+	c := started(t, member("a1", 2), member("a2", 2))
+	wl := c.workload()
+	metav1.SetMetaDataLabel(&wl.ObjectMeta, kueue.MultiKueueOriginLabel, "hub")
+	if err := c.Update(context.Background(), wl); err != nil {
+		t.Fatal(err)
+	}
+	c.evict()
+	c.reconcileAll()
+	c.phase(corev1.PodFailed, "a1", "a2")
+	c.reconcileAll()
+	c.hasCondition(kueue.WorkloadQuotaReserved, "False PendingEvaluation")
+	c.hasCondition(kueue.WorkloadRequeued, "False Preempted")
+}
+
 func TestAnEvictedGroupIsStoppedAndQueuesWithNewPods(t *testing.T) {
 	c := started(t, member("a1", 2), member("a2", 2))
 	c.evict()

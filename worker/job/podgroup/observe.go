@@ -189,6 +189,7 @@ func (s *snapshot) readWorkload(o *job.Options) {
 	if wl == nil {
 		return
 	}
+	s.facts.Copy = workload.IsRemoteCopy(wl)
 	w := &s.facts.Workload
 	w.HasPodOwners = workload.HasPodOwners(wl) && (s.facts.Single || metav1.GetControllerOfNoCopy(wl) == nil)
 	w.HasOtherOwners = slices.ContainsFunc(wl.OwnerReferences, func(ref metav1.OwnerReference) bool {

@@ -173,6 +173,12 @@ func fits(wl *kueue.Workload, f *plan.Facts) bool {
 // observeNeeds prepares what follows from how the Workload stands to the pods: its creation, its update, or a start.
 func (r *reconciler) observeNeeds(ctx context.Context, s *snapshot) error {
 	f := &s.facts
+	if r.opts.Dispatches && f.Evicted && f.Reserved && !workload.IsDrainedElsewhere(s.wl) {
+		var err error
+		if f.Dispatched, err = r.runsElsewhere(ctx, s.wl); err != nil {
+			return err
+		}
+	}
 	switch {
 	case len(s.pods) == 0 || f.Finished || f.Deleting:
 		return nil

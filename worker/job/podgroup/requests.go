@@ -121,9 +121,10 @@ func (r *reconciler) podEvents() handler.EventHandler {
 	}
 }
 
-// isSame tells whether nothing has changed that the cache keeps.
+// isSame tells whether nothing has changed that decides anything.
 func isSame(was, is *corev1.Pod) bool {
 	a, b := *was, *is
+	a.Status, b.Status = stripStatus(was.Status.DeepCopy()), stripStatus(is.Status.DeepCopy())
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	return was.ResourceVersion != is.ResourceVersion && equality.Semantic.DeepEqual(&a, &b)
 }

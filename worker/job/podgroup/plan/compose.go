@@ -104,7 +104,7 @@ func (f *Facts) checkAgreement(members []int) error {
 // Differs tells whether a Workload that holds no quota, and of which no pod was let go, asks for other roles than its pods have
 // by now: a pod of another role has taken the place of one that is gone.
 func Differs(f *Facts, parts []Part) bool {
-	if f.Single || f.Prebuilt || f.Reserved || f.hasStarted() || !f.Fast && f.count(f.isPresent) != f.TotalCount {
+	if f.Single || f.Prebuilt || f.Reserved || f.HaveStarted() || !f.Fast && f.count(f.isPresent) != f.TotalCount {
 		return false
 	}
 	same := func(p Part, r Role) bool { return p.Role == r }

@@ -44,6 +44,8 @@ type Workload struct {
 	CannotPlace bool
 	// Elsewhere tells that the pods run on another cluster: those here stay gated.
 	Elsewhere bool
+	// Dispatched tells, of an evicted Workload, that its dispatcher has not said yet that the pods have stopped on the cluster that has them.
+	Dispatched bool
 	// Waiting tells that the condition WaitingForReplacementPods is True.
 	Waiting bool
 	// Outdated tells that the Workload's spec is not what the pods say.
@@ -71,6 +73,8 @@ type Facts struct {
 	Fast bool
 	// Serving tells that the group never finishes: a pod that has ended is replaced.
 	Serving bool
+	// Copy tells that a hub has made the Workload, which runs somewhere else what was stopped here.
+	Copy bool
 	// Prebuilt tells that the pods name a Workload that somebody else has made.
 	Prebuilt bool
 	// CannotCompose is empty, or why the pods cannot be turned into a Workload.
@@ -115,8 +119,8 @@ func (f *Facts) count(test func(*Member) bool) int {
 	return n
 }
 
-// hasStarted tells whether a pod of the group was let go.
-func (f *Facts) hasStarted() bool { return f.any(func(m *Member) bool { return !m.Gated }) }
+// HaveStarted tells whether a pod was let go.
+func (f *Facts) HaveStarted() bool { return f.any(func(m *Member) bool { return !m.Gated }) }
 
 // nextGraceEnd is when the first of the members that are being deleted should be gone; zero if none is to be waited for.
 func (f *Facts) nextGraceEnd() time.Time {

@@ -48,6 +48,9 @@ func (f *Facts) stepEvicted() Plan {
 		}
 		return p
 	}
+	if f.Dispatched {
+		return Plan{Reason: RunsElsewhere}
+	}
 	return Plan{Do: DoRelease, Reason: Drained, Waiting: f.needsReplacement()}
 }
 
@@ -77,7 +80,7 @@ func (f *Facts) stepAdmitted() Plan {
 	switch {
 	case len(gated) == 0:
 		return f.report(PodsRun, f.nextGraceEnd())
-	case (f.CannotPlace || len(misfits) > 0) && !f.hasStarted():
+	case (f.CannotPlace || len(misfits) > 0) && !f.HaveStarted():
 		return Plan{Do: DoFinish, Reason: CannotPlace}
 	case len(misfits) > 0:
 		return Plan{Pods: f.removeExcess(misfits), Reason: ExcessPods}

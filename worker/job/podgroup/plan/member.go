@@ -66,7 +66,7 @@ func (f *Facts) succeeded(m *Member) bool {
 // grace is over.
 func (f *Facts) isActive(m *Member) bool {
 	runs := m.Phase == Running || m.Phase == Pending && m.OnNode
-	return runs && !m.isPastGrace(f.Now) && (!f.FastRelease || !m.Deleting)
+	return runs && !m.Gated && !m.isPastGrace(f.Now) && (!f.FastRelease || !m.Deleting)
 }
 
 // isPresent tells whether the pod fills a place in its role: it has succeeded, or it runs or may yet run.

@@ -50,10 +50,14 @@ func (f *Facts) stepWithoutPods() Plan {
 	return Plan{Reason: Over}
 }
 
-// outcome returns how the pods ended, nil while they have not. A group that serves never ends.
+// HaveEnded tells whether the pods have ended for good, whatever becomes of their Workload.
+func (f *Facts) HaveEnded() bool { return len(f.Members) > 0 && f.outcome() != nil }
+
+// outcome returns how the pods ended, nil while they have not. A group that serves never ends. A single pod of a hub that was told to go has not
+// ended for the hub.
 func (f *Facts) outcome() *Outcome {
 	switch m := &f.Members[0]; {
-	case f.Single && m.isTerminal():
+	case f.Single && m.isTerminal() && (!f.Copy || !m.Told):
 		return &Outcome{Success: m.Phase == Succeeded, Message: f.Message}
 	case f.Single || f.Serving:
 		return nil
@@ -122,7 +126,7 @@ func (f *Facts) stepUnmatched() Plan {
 	}
 	switch f.Link {
 	case LinkAwaited:
-		return Plan{Reason: WaitingForPrebuilt}
+		return Plan{Pods: f.finalize(func(m *Member) bool { return !f.isPresent(m) }), Reason: WaitingForPrebuilt}
 	case LinkForeign:
 		return Plan{Pods: f.finalize(func(m *Member) bool { return !f.isPresent(m) }), Reason: f.foreignReason()}
 	case LinkUnowned:

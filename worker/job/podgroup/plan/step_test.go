@@ -13,6 +13,7 @@ func finishedOtherwise(f *Facts) { f.Finished = true }
 func waiting(f *Facts)           { f.Waiting = true }
 func serving(f *Facts)           { f.Serving = true }
 func fast(f *Facts)              { f.Fast = true }
+func ofHub(f *Facts)             { f.Copy = true }
 func prebuilt(f *Facts)          { f.Prebuilt = true }
 func fastRelease(f *Facts)       { f.FastRelease = true }
 func outdated(f *Facts)          { f.Outdated = true }
@@ -190,6 +191,8 @@ func TestASinglePodFromGateToEnd(t *testing.T) {
 		{"its quota is kept while it terminates", "a1 ready told deleting", []state{evicted}, "Nothing WaitingForPods: again in 30s"},
 		{"and released before its end is recorded", "a1 failed told deleting", []state{evicted}, "Release Drained"},
 		{"which follows", "a1 failed told deleting", []state{released}, `Finish Ended: success=false ""`},
+		{"but not for a hub, which runs it somewhere else", "a1 failed told deleting", []state{released, ofHub}, "RemoveFinalizer PodsGone: a1 finalize"},
+		{"unless it ended by itself", "a1 failed", []state{admitted, ofHub}, `Finish Ended: success=false ""`},
 		{"evicted while gated it stays", "a1 gated", []state{evicted}, "Release Drained"},
 		{"deleted while gated", "a1 gated deleting", nil, "RemoveFinalizer PodsGone: a1 finalize"},
 		{"deleted, and it terminates", "a1 ready deleting", []state{admitted}, "Nothing Running: again in 30s"},
