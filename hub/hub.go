@@ -4,6 +4,7 @@ package hub
 
 import (
 	"context"
+	"slices"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -11,6 +12,8 @@ import (
 	"switchyard.dev/admissioncheck/multikueue"
 	"switchyard.dev/apis/config/features"
 	"switchyard.dev/worker"
+	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/job/podgroup"
 	"switchyard.dev/worker/manager"
 )
 
@@ -28,7 +31,16 @@ func Compose(s manager.Settings) (*worker.Composition, error) {
 	// No dispatcher asks a hub what room it has, and the answer would cost a write whenever a job comes or goes.
 	c.ReportsCapacity = false
 	c.Parts = append(c.Parts, manager.Part{Name: "multikueue", Add: func(_ context.Context, mgr ctrl.Manager) error {
-		return check.Setup(mgr, s.Configuration, c.Kinds...)
+		return check.Setup(mgr, s.Configuration, dispatchedKinds(c)...)
 	}})
 	return c, nil
+}
+
+// dispatchedKinds are what the hub can run elsewhere: its kinds of job and, where the configuration names them, pods (contract: job-kinds.md
+// 10.8).
+func dispatchedKinds(c *worker.Composition) []job.Integration {
+	if !slices.Contains(c.Settings.Integrations.Frameworks, podgroup.Name) {
+		return c.Kinds
+	}
+	return append(slices.Clone(c.Kinds), podgroup.Mirrored())
 }

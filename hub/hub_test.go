@@ -10,6 +10,7 @@ import (
 	"switchyard.dev/apis/config"
 	"switchyard.dev/apis/config/features"
 	"switchyard.dev/worker"
+	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/manager"
 )
 
@@ -66,6 +67,29 @@ func TestOnlyAHubWithItsDispatcherOnWaitsForIt(t *testing.T) {
 	}
 	if composed(t, admissioncheck.Compose, nil).DispatchesJobs {
 		t.Error("a worker waits for a dispatcher")
+	}
+}
+
+func TestAHubDispatchesPodsOnlyIfItsConfigurationNamesThem(t *testing.T) {
+	for name, c := range map[string]struct {
+		frameworks []string
+		want       bool
+	}{
+		"named":   {[]string{"batch/job", "pod"}, true},
+		"implied": {[]string{"batch/job", "deployment"}, false},
+	} {
+		cfg, err := config.Load(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Integrations.Frameworks = c.frameworks
+		composition, err := Compose(manager.Settings{Configuration: cfg})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(dispatchedKinds(composition), job.HasMembers); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }
 

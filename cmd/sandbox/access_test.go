@@ -11,6 +11,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	"switchyard.dev/config/samples"
 	"switchyard.dev/worker/job/all"
+	"switchyard.dev/worker/job/podgroup"
 )
 
 func TestTheSampleGrantsAHubExactlyWhatItNeedsOnAWorker(t *testing.T) {
@@ -19,7 +20,7 @@ func TestTheSampleGrantsAHubExactlyWhatItNeedsOnAWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	var jobs, followed []workeraccess.JobResource
-	for _, kind := range all.Kinds() {
+	for _, kind := range append(all.Kinds(), podgroup.Mirrored()) {
 		resource, _ := meta.UnsafeGuessKindToResource(kind.GVK())
 		if kind.Mirrorable() {
 			jobs = append(jobs, resource.GroupResource())

@@ -125,6 +125,11 @@ func TestARegistrationLetsTheHubRunJobsOfExternalKindsToo(t *testing.T) {
 			program: program(oneExternal), line: "--external-framework Study.v2.example.com,Simulation.v1.example.com",
 			want: []workeraccess.JobResource{{Group: "example.com", Resource: "simulations"}, {Group: "example.com", Resource: "studies"}},
 		},
+		"pods of the hub's configuration": {
+			program: program("integrations: {frameworks: [batch/job, pod]}"), want: []workeraccess.JobResource{{Resource: "pods"}},
+		},
+		"pods of the command line":                         {line: "--pods", want: []workeraccess.JobResource{{Resource: "pods"}}},
+		"no pods if they are only implied":                 {program: program("integrations: {frameworks: [deployment]}")},
 		"none if the gate is off":                          {program: program(oneExternal + `, featureGates: {MultiKueueAdaptersForCustomJobs: false}`)},
 		"none of a configuration that the program refuses": {program: program(`multiKueue: {externalFrameworks: [{name: Simulation}]}`)},
 	} {

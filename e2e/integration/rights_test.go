@@ -146,6 +146,9 @@ func usedByPods() []permissionUse {
 	for _, verb := range []string{"get", "list", "watch", "patch", "delete"} {
 		uses = append(uses, permissionUse{right: verb + " /pods", of: both, code: "worker/job/podgroup/reconciler.go"})
 	}
+	for _, verb := range []string{"create", "get", "list", "watch", "delete"} {
+		uses = append(uses, permissionUse{right: verb + " /pods", of: []string{theHubAway}, code: "admissioncheck/multikueue/mirror/members.go"})
+	}
 	for _, verb := range []string{"get", "list", "watch"} {
 		uses = append(uses,
 			permissionUse{right: verb + " apps/statefulsets", of: both, code: "worker/job/statefulset/reconciler.go"},

@@ -29,12 +29,13 @@ func IsExternal(kind Integration) bool {
 	return ok
 }
 
-// IsFenced tells whether the fence knows if jobs of a kind stop when they are told to. It follows the built-in kinds only.
+// IsFenced tells whether the fence knows if jobs of a kind stop when they are told to. It follows the built-in kinds only, and not pods: nodes
+// end them, not a controller.
 func IsFenced(kind Integration) bool {
 	if unknown, ok := kind.(interface{ isUnfenced() bool }); ok {
 		return !unknown.isUnfenced()
 	}
-	return !IsExternal(kind)
+	return !IsExternal(kind) && !HasMembers(kind)
 }
 
 type external struct{ gvk schema.GroupVersionKind }

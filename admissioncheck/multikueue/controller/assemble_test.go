@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
@@ -32,6 +33,7 @@ type fakeManager struct {
 
 func (s fakeManager) GetScheme() *runtime.Scheme  { return s.hub.Scheme() }
 func (s fakeManager) GetClient() client.Client    { return s.hub }
+func (s fakeManager) GetCache() cache.Cache       { return nil }
 func (s fakeManager) GetAPIReader() client.Reader { return s.hub }
 func (s fakeManager) GetEventRecorder(string) recorder.EventRecorder {
 	return events.NewFakeRecorder(1)

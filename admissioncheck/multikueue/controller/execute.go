@@ -103,7 +103,7 @@ func (r *WorkloadReconciler) submitActions(s *workloadScope, actions []dispatch.
 	for _, v := range s.observed.Clusters {
 		part := parts[v.Name]
 		if len(part) == 0 {
-			part = r.recheckCollision(s, v)
+			part = append(r.recheckCollision(s, v), r.syncMembers(s, v)...)
 		}
 		r.Fleet.SetActions(v.Name, s.key(), part)
 	}

@@ -70,6 +70,7 @@ func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workl
 		Origin: r.Origin, Hub: r.Hub.Identity(), Adopted: r.orphans.adoptedHubs.get(), Workload: wl,
 		Now: r.Clock.Now(), Shape: sync.OnceValue(func() string { return mirror.Shape(wl) }),
 	}
+	var err error
 	own, ok := hubworkload.LookupOwner(wl)
 	if !ok {
 		return o, dispatch.Refusal{Reason: dispatch.NoAdapter}, nil
@@ -86,6 +87,13 @@ func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workl
 		return o, dispatch.Refusal{Reason: dispatch.NotManaged, Detail: notDispatchable(kind)}, nil
 	}
 	o.Kind = kind
+	if job.HasMembers(o.Kind) {
+		o.Members, err = r.listMembers(ctx, wl, own)
+		if len(o.Members) > 0 {
+			o.Job, o.JobName = o.Members[0], o.Members[0].GetName()
+		}
+		return o, dispatch.Refusal{}, err
+	}
 	local := o.Kind.New()
 	err = jobs.Get(ctx, o.JobKey(), local, client.UnsafeDisableDeepCopy)
 	switch {

@@ -11,6 +11,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
 )
 
 // remoteObjects finds a Workload's objects on the workers, by what the fleet's caches show and have shown. It calls no worker.
@@ -22,15 +23,35 @@ func (c *remoteObjects) lookupRemote(cluster string, o mirror.Original) mirror.F
 	if obj, _ := c.fleet.Get(cluster, workloadGVK(), o.Key()); obj != nil {
 		f.Workload, _ = obj.(*kueue.Workload)
 	}
-	if o.Kind != nil && o.JobName != "" {
+	switch {
+	case o.Kind != nil && job.HasMembers(o.Kind):
+		f.Job = o.FirstMember(c.listMembers(cluster, o))
+	case o.Kind != nil && o.JobName != "":
 		f.Job, _ = c.fleet.Get(cluster, o.Kind.GVK(), o.JobKey())
 	}
 	return f
 }
 
+// listMembers lists what the informers of a cluster show of an Original's members, and what bears the name of one of the hub's for another
+// Workload.
+func (c *remoteObjects) listMembers(cluster string, o mirror.Original) []client.Object {
+	members := c.fleet.ListForWorkload(cluster, o.Kind.GVK(), o.Key())
+	for _, local := range o.Members {
+		named, _ := c.fleet.Get(cluster, o.Kind.GVK(), client.ObjectKeyFromObject(local))
+		if named == nil {
+			continue
+		}
+		if key, _ := mirror.WorkloadKeyOfJob(named); key != o.Key() {
+			members = append(members, named)
+		}
+	}
+	return members
+}
+
 // lookupDeletedObjects returns what is remembered of an Original.
 func (c *remoteObjects) lookupDeletedObjects(cluster string, o mirror.Original) (l deletedObjects) {
-	if o.Kind != nil {
+	// That one of several is gone says nothing of the others.
+	if o.Kind != nil && (!job.HasMembers(o.Kind) || len(c.fleet.ListForWorkload(cluster, o.Kind.GVK(), o.Key())) == 0) {
 		l.job, _ = c.fleet.LastDeleted(cluster, o.Kind.GVK(), o.Key())
 	}
 	l.workload, _ = c.fleet.LastDeleted(cluster, workloadGVK(), o.Key())

@@ -136,7 +136,7 @@ func buildComponents(mgr ctrl.Manager, s Settings) (*WorkloadReconciler, *orphan
 		return nil, nil, err
 	}
 	r := NewWorkloadReconciler(&WorkloadReconciler{
-		Client: external.Client{Client: mgr.GetClient(), Caches: jobs}, APIReader: mgr.GetAPIReader(), externalCaches: jobs,
+		Client: external.Client{Client: mgr.GetClient(), Caches: jobs}, APIReader: mgr.GetAPIReader(), Members: mgr.GetCache(), externalCaches: jobs,
 		Kinds: s.Kinds, declared: s.Declared, Origin: s.Origin, Policy: s.Policy, PodRequestRules: s.PodRequestRules,
 		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
 		Hub: &uptime.Hub{APIReader: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: s.Namespace, Clock: clock.RealClock{}},

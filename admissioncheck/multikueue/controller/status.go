@@ -12,6 +12,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/workload"
 )
@@ -37,6 +38,11 @@ func (r *WorkloadReconciler) finishWorkload(ctx context.Context, s *workloadScop
 	}
 	if err := r.statuses.copyStatus(ctx, s, r.remote.lastKnownJob(s, a.Cluster)); err != nil {
 		return hubChange{}, err
+	}
+	if !workload.IsGroup(s.original.Workload) { // its only pod may be gone already
+		if err := r.endMembers(ctx, s, a.Outcome.Reason == string(kueue.ReasonSucceeded), a.Outcome.Message); err != nil {
+			return hubChange{}, err
+		}
 	}
 	if o := s.original; o.Job != nil {
 		said := mirror.Outcome(o.Kind, o.Job)
@@ -99,7 +105,7 @@ func (c *statusCopier) statusDueAt(s *workloadScope, remote client.Object) time.
 // written only where it helps to stop it; a job that is about to start will take all of it in a moment.
 func (c *statusCopier) copyStatus(ctx context.Context, s *workloadScope, remote client.Object) error {
 	o := s.original
-	if o.Job == nil || remote == nil || o.ObserveJob(remote).Holder != dispatch.Ours {
+	if o.Job == nil || remote == nil || job.HasMembers(o.Kind) || o.ObserveJob(remote).Holder != dispatch.Ours {
 		return nil
 	}
 	next, changed, deferred := o.WithStatus(remote)
@@ -129,7 +135,7 @@ func (c *statusCopier) patchJobStatus(ctx context.Context, s *workloadScope, nex
 // clearActivePods makes the hub's job show no active pods, because no cluster will ever report on them again.
 func (c *statusCopier) clearActivePods(ctx context.Context, s *workloadScope) error {
 	o := s.original
-	if o.Job == nil {
+	if o.Job == nil || job.HasMembers(o.Kind) {
 		return nil
 	}
 	next, changed, _ := o.WithStatus(o.JobCopy(s.state.Epoch, false))

@@ -33,6 +33,8 @@ type WorkloadReconciler struct {
 	// Client reads from the hub's cache; Live reads from its API server, only to make sure of what the cache shows.
 	Client    client.Client
 	APIReader client.Reader
+	// Members reads the hub's pods from its cache, which the Client does not.
+	Members client.Reader
 	// Fleet is what is known of the workers and the way to act on them.
 	Fleet *fleet.Fleet
 	// Kinds are the integrations that can be mirrored.
@@ -110,6 +112,16 @@ func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	plan := dispatch.Step(s.state, s.observed, s.policy)
 	r.requestLeaseRenewals(s)
 	r.ranker.assumeNominations(s, plan)
+	err = r.copyMembers(ctx, s)
+	if err == nil && plan.Reason == dispatch.ResultUnknown {
+		err = r.endMembers(ctx, s, false, plan.Message)
+	}
+	if err != nil {
+		if apierrors.IsConflict(err) {
+			return ctrl.Result{RequeueAfter: kube.ConflictDelay}, nil
+		}
+		return ctrl.Result{}, err
+	}
 	done, err := r.executePlan(ctx, s, plan)
 	switch {
 	case apierrors.IsConflict(err):

@@ -1,6 +1,8 @@
 package hubworkload
 
 import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/workload"
 )
@@ -36,8 +38,16 @@ func ClusterIndexValues(wl *kueue.Workload) []string {
 
 // OwnerIndexValues returns the values of ByOwner.
 func OwnerIndexValues(wl *kueue.Workload) []string {
-	if own, ok := LookupOwner(wl); ok {
-		return []string{own.IndexValue()}
+	own, ok := LookupOwner(wl)
+	if !ok {
+		return nil
 	}
-	return nil
+	values := []string{own.IndexValue()}
+	for _, ref := range wl.OwnerReferences {
+		one := Owner{GVK: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), Name: ref.Name}
+		if one.GVK == own.GVK && one != own { // a group's pods own it together
+			values = append(values, one.IndexValue())
+		}
+	}
+	return values
 }

@@ -38,6 +38,8 @@ type Original struct {
 	JobName string
 	// Job is the hub's job, nil if it is not seen.
 	Job client.Object
+	// Members are, for a kind whose Workloads have any number of objects (job.HasMembers), the hub's; Job is one of them.
+	Members []client.Object
 	// Stops makes copies and jobs that a worker is to stop when the hub's run lease has run out there. Objects without that
 	// stamp keep running.
 	Stops bool
@@ -176,7 +178,16 @@ func adoptingJob(remote *kueue.Workload) (is bool, by string) {
 		return true, string(controller.UID)
 	}
 	by = remote.Labels[kueue.JobUIDLabel]
-	return by != "", by
+	return by != "" || ownedByMembers(remote), by
+}
+
+// ownedByMembers tells whether pods of a group have taken the copy up. None of them controls it.
+func ownedByMembers(remote *kueue.Workload) bool {
+	return isGroup(remote) && len(remote.OwnerReferences) > 0
+}
+
+func isGroup(wl *kueue.Workload) bool {
+	return wl.Annotations[kueue.IsGroupWorkloadAnnotation] == "true"
 }
 
 // setPreemptionGate tells how the hub's preemption gate of a copy stands. One without a position is closed (contract: multikueue.md 8).

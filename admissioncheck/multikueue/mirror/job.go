@@ -31,7 +31,7 @@ func (o Original) ObserveJob(remote client.Object) dispatch.Job {
 		Deleting: !remote.GetDeletionTimestamp().IsZero(), Since: remote.GetCreationTimestamp().Time,
 		UID: string(remote.GetUID()), HasWorkloadUID: o.isStampedForWorkload(remote), NamesWorkload: o.isNamed(remote),
 	}
-	if j.Holder == dispatch.Ours && o.Job != nil {
+	if j.Holder == dispatch.Ours && o.Job != nil && !o.hasMembers() {
 		_, behind, _ := o.WithStatus(remote)
 		j.StatusBehind = behind
 		j.SpecBehind = o.isSpecBehind(remote)

@@ -50,6 +50,9 @@ func (o Original) readJob(ctx context.Context, c client.Reader) (client.Object, 
 	if o.Kind == nil || o.JobName == "" {
 		return nil, nil
 	}
+	if o.hasMembers() {
+		return o.readMember(ctx, c)
+	}
 	remote := o.Kind.New()
 	err := c.Get(ctx, o.JobKey(), remote)
 	switch {
@@ -112,6 +115,9 @@ func (o Original) CreateJob(ctx context.Context, c client.Client, epoch int64, n
 	if err != nil || !o.mayRun(wl, epoch) {
 		return o.readOther(ctx, c)
 	}
+	if o.hasMembers() {
+		return o.createMembers(ctx, c, epoch, nameInLabel)
+	}
 	err = c.Create(ctx, o.JobCopy(epoch, nameInLabel))
 	switch {
 	case err == nil:
@@ -127,7 +133,10 @@ func (o Original) CreateJob(ctx context.Context, c client.Client, epoch int64, n
 }
 
 func (o Original) mayRun(wl *kueue.Workload, epoch int64) bool {
-	fact := o.ObserveWorkload(wl)
+	return o.mayRunAs(o.ObserveWorkload(wl), epoch)
+}
+
+func (o Original) mayRunAs(fact dispatch.Copy, epoch int64) bool {
 	current := fact.Epoch == epoch || fact.Epoch == 0 && epoch == 1
 	return fact.Holder == dispatch.Ours && current && fact.Admitted && !fact.Adopted && fact.Finished == nil &&
 		!fact.Deleting && !fact.Evicted && !fact.Deactivating
@@ -179,14 +188,26 @@ func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spar
 		return nil, err
 	}
 	if seen.Job != nil && isRemovable(o.holderOfJob(seen.Job), seen.Job, r.BelowEpoch) {
-		if r.SpareJob && o.holderOfJob(seen.Job) == dispatch.Ours && o.hasEnded(seen) {
+		spare, err := o.deleteJobs(ctx, c, seen, r)
+		if spare && err == nil {
 			return o.readOther(ctx, c)
 		}
-		if err := o.deleteJob(ctx, c, seen.Job, r); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
 	return nil, o.retractWorkload(ctx, c, seen.Workload, r.BelowEpoch)
+}
+
+// deleteJobs deletes the job that was seen, with all of its members. It says if that was spared because it has ended.
+func (o Original) deleteJobs(ctx context.Context, c client.Client, seen Found, r Removal) (spared bool, err error) {
+	if o.hasMembers() {
+		return o.deleteMembers(ctx, c, seen, r)
+	}
+	if r.SpareJob && o.holderOfJob(seen.Job) == dispatch.Ours && o.hasEnded(seen) {
+		return true, nil
+	}
+	return false, o.deleteJob(ctx, c, seen.Job, r)
 }
 
 // hasEnded tells whether a job that was found has ended, as it says itself or, where its kind cannot, its Workload of the same

@@ -31,6 +31,7 @@ there.`,
 	}
 	origin := c.Flags().String("origin", configapi.DefaultMultiKueueOrigin, "The hub's multiKueue.origin, if it has another one")
 	external := c.Flags().StringSlice(externalFlag, nil, "Kind.version.group of the hub's multiKueue.externalFrameworks, to check it too; can be repeated")
+	pods := c.Flags().Bool(podsFlag, false, "Check whether the hub may run pods there, if its integrations.frameworks has them and that cannot be read")
 	format := c.Flags().StringP("output", "o", "", "Output format. One of: json, yaml.")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = a.RunE(func(ctx context.Context, args []string) error {
@@ -38,7 +39,7 @@ there.`,
 		if err != nil {
 			return err
 		}
-		return runCheck(ctx, a, args[0], hubFacts{origin: *origin, externalOptions: externalOptions{named: kinds}}, *format)
+		return runCheck(ctx, a, args[0], hubFacts{origin: *origin, externalOptions: externalOptions{named: kinds, pods: *pods}}, *format)
 	})
 	return c
 }
@@ -53,7 +54,7 @@ func runCheck(ctx context.Context, a *cli.App, name string, facts hubFacts, form
 	if err != nil {
 		return err
 	}
-	if facts.externalOptions, err = newExternalOptions(ctx, a, hub, facts.named); err != nil {
+	if facts.externalOptions, err = newExternalOptions(ctx, a, hub, facts.externalOptions); err != nil {
 		return err
 	}
 	findings, err := checkCluster(ctx, a, hub, name, facts)

@@ -23,6 +23,7 @@ import (
 	"switchyard.dev/cmd/switchctl/exit"
 	"switchyard.dev/cmd/switchctl/kubeclient"
 	"switchyard.dev/cmd/switchctl/show"
+	"switchyard.dev/worker/job/podgroup"
 )
 
 // hubDeployment is the Deployment of the hub's program, of which there is one a cluster; hubConfig its volume with the configuration.
@@ -31,15 +32,22 @@ const (
 	hubConfig     = "config"
 )
 
-// externalFlag names kinds of job that only the hub's configuration knows, for a command that has to know them too.
-const externalFlag = "external-framework"
+// externalFlag names kinds of job that only the hub's configuration knows, for a command that has to know them too; podsFlag says that pods
+// are among them.
+const (
+	externalFlag = "external-framework"
+	podsFlag     = "pods"
+)
 
-// externalOptions are the kinds of job that only the hub knows: by its configuration (multiKueue.externalFrameworks) or its JobKinds.
+// externalOptions are the kinds of job that only the hub knows: by its configuration (multiKueue.externalFrameworks, and whether
+// integrations.frameworks has pods) or its JobKinds.
 type externalOptions struct {
 	// named are those of the command line, configured those of the configuration that was found.
 	named, configured []schema.GroupVersionKind
 	// declared are those of JobKinds that say how jobs run elsewhere. What they say of themselves on the hub is not checked again.
 	declared []schema.GroupVersionKind
+	// pods is set if the hub dispatches pods.
+	pods bool
 	// account is the ServiceAccount of the hub's program; empty if that was not found.
 	account string
 }
@@ -68,6 +76,9 @@ func (e externalOptions) flags() string {
 	var text strings.Builder
 	for _, kind := range e.frameworks() {
 		fmt.Fprintf(&text, " --%s %s", externalFlag, kindArgument(kind))
+	}
+	if e.pods {
+		text.WriteString(" --" + podsFlag)
 	}
 	return text.String()
 }
@@ -113,8 +124,7 @@ func listDeclared(ctx context.Context, hub *kubeclient.Client) ([]schema.GroupVe
 // newExternalOptions adds to the kinds of the command line those of the hub's configuration and JobKinds. Where that cannot be seen (the program runs
 // outside of its cluster, or the caller may not look) the command line has to say it all. An error is that of a hub that does not
 // answer: then it is not known what is meant.
-func newExternalOptions(ctx context.Context, a *cli.App, hub *kubeclient.Client, named []schema.GroupVersionKind) (externalOptions, error) {
-	e := externalOptions{named: named}
+func newExternalOptions(ctx context.Context, a *cli.App, hub *kubeclient.Client, e externalOptions) (externalOptions, error) {
 	var err error
 	if e.declared, err = listDeclared(ctx, hub); err != nil {
 		return e, err
@@ -135,6 +145,7 @@ func newExternalOptions(ctx context.Context, a *cli.App, hub *kubeclient.Client,
 			return e, err
 		} else if found {
 			e.configured = parseExternalKinds(file.Data["config.yaml"])
+			e.pods = e.pods || dispatchesPods(file.Data["config.yaml"])
 		}
 	}
 	return e, nil
@@ -157,6 +168,20 @@ func parseExternalKinds(text string) []schema.GroupVersionKind {
 		}
 	}
 	return kinds
+}
+
+// dispatchesPods tells whether a hub with that configuration dispatches pods (contract: job-kinds.md 10.8).
+func dispatchesPods(text string) bool {
+	c, err := config.Load([]byte(text))
+	return err == nil && slices.Contains(c.Integrations.Frameworks, podgroup.Name)
+}
+
+// podResources are pods, if the hub dispatches them.
+func (e externalOptions) podResources() []workeraccess.JobResource {
+	if !e.pods {
+		return nil
+	}
+	return []workeraccess.JobResource{resourceName(podgroup.Mirrored().GVK()).GroupResource()}
 }
 
 // externalResources are the resources of kinds: as the worker serves them, or else as they are called if their plural is regular.
