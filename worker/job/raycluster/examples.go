@@ -82,7 +82,7 @@ func conditions(status map[rayv1.RayClusterConditionType]bool) []metav1.Conditio
 	for _, kind := range []rayv1.RayClusterConditionType{
 		rayv1.HeadPodReady, rayv1.RayClusterProvisioned, rayv1.RayClusterSuspended, rayv1.RayClusterSuspending,
 	} {
-		c := metav1.Condition{Type: string(kind), Status: metav1.ConditionFalse, Reason: string(kind)}
+		c := metav1.Condition{Type: string(kind), Status: metav1.ConditionFalse, Reason: string(kind), LastTransitionTime: metav1.Unix(1, 0)}
 		if status[kind] {
 			c.Status = metav1.ConditionTrue
 		}
