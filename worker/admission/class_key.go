@@ -18,6 +18,11 @@ func appendClassKey(b []byte, w *Workload) []byte {
 		b = append(b, 'G')
 		b = AppendKeyPart(b, gate)
 	}
+	if w.Replaces != (Key{}) {
+		b = append(b, 'O')
+		b = AppendKeyPart(b, w.Replaces.Namespace)
+		b = AppendKeyPart(b, w.Replaces.Name)
+	}
 	for i := range w.PodSets {
 		b = appendPodSet(b, &w.PodSets[i])
 	}
@@ -36,6 +41,11 @@ func appendPodSet(b []byte, p *PodSet) []byte {
 		b = append(b, 'R')
 		b = AppendKeyPart(b, r.Resource)
 		b = strconv.AppendInt(b, int64(r.Amount), 10)
+	}
+	for _, f := range p.Flavors {
+		b = append(b, 'F')
+		b = AppendKeyPart(b, f.Resource)
+		b = AppendKeyPart(b, f.Flavor)
 	}
 	for _, l := range p.NodeSelector {
 		b = append(b, 'S')

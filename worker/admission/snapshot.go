@@ -61,6 +61,8 @@ type quotaHolder struct {
 	localQueueState *localQueueState
 	// assumedFrom is the workload as it waited, while no more than a cycle says that it holds quota.
 	assumedFrom *Workload
+	// replaced is what it has taken over from, for as long as that can be undone.
+	replaced *Reservation
 	// evictionMarked is whether a plan evicts the workload and Admit has not reported it as evicted.
 	evictionMarked bool
 }

@@ -27,6 +27,9 @@ type Workload struct {
 	// ClosedGates are the sorted names of the preemption gates that are closed: as long as there is one, the workload may not
 	// evict others (contract: kueue-api.md 4.4).
 	ClosedGates []string
+	// Replaces, unless empty, is the workload of the same queue that this one takes over from when it is admitted: it needs only what it
+	// asks for beyond what that one holds. As long as that one is told to stop, this one waits.
+	Replaces Key
 	// PodSets are in the order of the API object.
 	PodSets []PodSet
 }
@@ -43,6 +46,8 @@ type PodSet struct {
 	MinCount int32
 	// Requests is what one pod asks for. "pods" is not part of it.
 	Requests amount.Vector
+	// Flavors, sorted by resource, are those that the pods run in already: resources that are listed can have no other flavor.
+	Flavors []ResourceFlavor
 	// NodeSelector is the pod's node selector, sorted by key.
 	NodeSelector []Label
 	// Affinity is the required node affinity: terms of which one must hold. Empty means no demand.

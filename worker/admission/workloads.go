@@ -119,13 +119,21 @@ func (s *Snapshot) Admit(r Reservation) {
 // Assume records that a workload that waits holds since now what the assignment says, until Admit confirms it or Forget undoes
 // it. Package cycle calls it for every workload it admits.
 func (s *Snapshot) Assume(e *PendingWorkload, a *Assignment, now time.Time) {
-	s.setHolder(&quotaHolder{
+	old, takesOver := s.Replaced(&e.Workload)
+	h := &quotaHolder{
 		info: e.info, queueState: e.queueState, localQueueState: e.localQueueState, assumedFrom: &e.Workload,
 		Reservation: Reservation{
 			Key: e.Key, LocalQueue: e.LocalQueue, Queue: e.Queue, Usage: a.Usage, Assumed: true,
 			UID: e.UID, Priority: e.Priority, QueuedAt: e.QueuedAt, ReservedAt: now,
 		},
-	})
+	}
+	if takesOver {
+		h.replaced = &old
+	}
+	s.setHolder(h)
+	if takesOver {
+		s.removeReplaced(old, a.Usage)
+	}
 }
 
 // setHolder makes h the only thing known of its workload. Quota that shrinks or moves, or is easier to have by an eviction, requeues
@@ -204,6 +212,7 @@ func (s *Snapshot) releaseHolder(t *workloadInfo) {
 func (s *Snapshot) Forget(k Key) {
 	if h := s.lookupHolder(k); h != nil && h.assumedFrom != nil {
 		s.Push(*h.assumedFrom)
+		s.restoreReplaced(h.replaced)
 	}
 }
 

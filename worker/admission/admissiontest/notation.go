@@ -20,6 +20,7 @@
 //	usage team 7                                            what LocalQueue team used of late
 //	remove w / release v / forget w / delete queue a / delete cohort all / delete flavor h100
 //	pending t queue=a gpu=1 count=8 min=2 gate=approval     at least 2 pods; a preemption gate that is closed
+//	pending s queue=a gpu=2 replaces=v runs-in=gpu:h100     takes over from v, whose pods have flavor h100 for gpu
 //	spare v                                                 the eviction of v could not be written
 //	cycle at=5 max=10 ignore-undeclared                     runs a cycle and shows its plan
 //	cycle fair block-ready preemptors-first                 fair sharing; further words at cycleSwitches

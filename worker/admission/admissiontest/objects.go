@@ -241,6 +241,8 @@ func parseWorkloadWord(w *admission.Workload, key, value string) (bool, error) {
 		w.Queue, err = value, nil
 	case "lq":
 		w.LocalQueue, err = value, nil
+	case "replaces":
+		w.Replaces, err = Key(value), nil
 	case "gate":
 		w.ClosedGates, err = append(w.ClosedGates, value), nil
 	case "blocked":
@@ -268,6 +270,9 @@ func parsePodSetWord(p *admission.PodSet, key, value string) error {
 		return err
 	case "group":
 		p.Group = value
+	case "runs-in":
+		resource, flavor, _ := strings.Cut(value, ":")
+		p.Flavors = append(p.Flavors, admission.ResourceFlavor{Resource: resource, Flavor: flavor})
 	case "select":
 		p.NodeSelector = append(p.NodeSelector, parseLabel(value))
 	case "tolerate":

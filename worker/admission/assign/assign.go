@@ -19,6 +19,8 @@ type Options struct {
 	IgnoreUndeclared bool
 	// FirstFlavor takes the first flavor that something can come of, whatever the queue's fungibility says.
 	FirstFlavor bool
+	// Held is what the workload takes over from one that it replaces: only what it asks for beyond that has to be available.
+	Held quota.Usage
 	// PreemptionOracle grades a request of an amount that the cell has not available now: how could preemption meet it, and at
 	// which borrowing height once the victims have left? Nil means that it never can.
 	PreemptionOracle func(cell *quota.Cell, request amount.Amount) (Mode, int)

@@ -19,7 +19,11 @@ func (a *assignState) chooseFlavor(group *admission.FlavorTableGroup, index int,
 	a.groupFailure.clear()
 	for i := range group.Flavors {
 		flavor := &group.Flavors[i]
-		if why := a.firstMismatch(flavor, group.LabelKeys, unit); why != "" {
+		why := a.firstMismatch(flavor, group.LabelKeys, unit)
+		if why == "" {
+			why = a.otherFlavor(flavor.Name, index, unit)
+		}
+		if why != "" {
 			a.groupFailure.addAlternative(admission.NoMatchingFlavor, failureDetail{text: why})
 			a.recordConsidered(consideredFlavor{firstPodSet: unit[0], resourceGroup: index, flavor: flavor.Name}, failureDetail{text: why})
 			continue
@@ -62,6 +66,19 @@ func (a *assignState) firstMismatch(flavor *admission.FlavorTableEntry, keys []s
 	return ""
 }
 
+// otherFlavor says that pods of the unit run in another flavor already, of which this one would be a second; "" if they do not.
+func (a *assignState) otherFlavor(flavor string, group int, unit []int) string {
+	for _, i := range unit {
+		for _, has := range a.workload.PodSets[i].Flavors {
+			column, covered := a.flavorTable.FindResource(has.Resource)
+			if covered && column.Group == group && has.Flavor != flavor {
+				return "could not assign " + flavor + " flavor since the original workload is assigned: " + has.Flavor
+			}
+		}
+	}
+	return ""
+}
+
 // gradeFlavor says how the flavor can meet the demand on the group; a.obstacle is what is in the way if not at once.
 func (a *assignState) gradeFlavor(flavor *admission.FlavorTableEntry, group int, demand []resourceRequest) flavorGrade {
 	total := flavorGrade{mode: Fit}
@@ -74,13 +91,14 @@ func (a *assignState) gradeFlavor(flavor *admission.FlavorTableEntry, group int,
 		cell := flavor.Cells[w.column.Index]
 		before := a.assignedAmount(cell)
 		request := w.amount.Add(before)
-		got := flavorGrade{mode: Fit, borrowingHeight: cell.BorrowingHeight(request)}
-		if because, lack := quotaShortfall(cell, request, w.resource, flavor.Name); because != "" {
+		charge := a.beyondHeld(cell, request)
+		got := flavorGrade{mode: Fit, borrowingHeight: cell.BorrowingHeight(charge)}
+		if because, lack := quotaShortfall(cell, request, charge, failureDetail{resource: w.resource, flavor: flavor.Name}); because != "" {
 			lack.requestedBefore = before
 			a.flavorFailure.addRequired(because, lack)
 			a.nominalQuotaInUse = a.nominalQuotaInUse && because == admission.WaitingForQuota && request <= cell.Nominal()
-			got = a.gradeWithPreemption(because, cell, request, got.borrowingHeight)
-			a.recordShortfall(because, flavor.Name, w.resource, cell, request)
+			got = a.gradeWithPreemption(because, cell, charge, got.borrowingHeight)
+			a.recordShortfall(because, flavor.Name, w.resource, cell, charge)
 		}
 		total = total.combine(got)
 	}
@@ -95,16 +113,28 @@ func (a *assignState) recordShortfall(because admission.Reason, flavor, resource
 	}
 }
 
-// quotaShortfall says why the cell cannot meet the request now, if it cannot.
-func quotaShortfall(cell *quota.Cell, request amount.Amount, resource, flavor string) (admission.Reason, failureDetail) {
+// beyondHeld is the part of a request that the workload does not take over from the one that it replaces.
+func (a *assignState) beyondHeld(cell *quota.Cell, request amount.Amount) amount.Amount {
+	if len(a.opts.Held) == 0 {
+		return request
+	}
+	return request.Sub(a.opts.Held.Amount(cell.Name())).AtLeast(0)
+}
+
+// quotaShortfall says why the cell cannot meet the request now, of which charge has to be available, if it cannot. The detail names
+// resource and flavor.
+func quotaShortfall(cell *quota.Cell, request, charge amount.Amount, of failureDetail) (admission.Reason, failureDetail) {
+	of.requested = request
 	available := cell.Available()
-	if request <= available {
+	if charge <= available || charge <= 0 {
 		return "", failureDetail{}
 	}
 	if most := cell.PotentialAvailable(); request > most {
-		return admission.ExceedsMaxQuota, failureDetail{resource: resource, flavor: flavor, requested: request, maximum: most}
+		of.maximum = most
+		return admission.ExceedsMaxQuota, of
 	}
-	return admission.WaitingForQuota, failureDetail{resource: resource, flavor: flavor, requested: request, shortfall: request.Sub(available)}
+	of.shortfall = charge.Sub(available)
+	return admission.WaitingForQuota, of
 }
 
 // gradeWithPreemption grades a flavor that lacks quota. Only quota can be freed by preemption: without an oracle, or for

@@ -20,7 +20,7 @@ func (r *run) startPreemption(c *nominatedHead) {
 		return
 	}
 	r.evictVictims(c)
-	r.claimQuota(c, c.assignment.Usage)
+	r.claimQuota(c, c.charge)
 }
 
 // evictVictims decides that those victims leave that have not been told to, if there are any.
@@ -87,7 +87,7 @@ func (r *run) reserveAvailable(c *nominatedHead) {
 // availableUsage returns the part of what the head asks for that its queue could take now.
 func (r *run) availableUsage(c *nominatedHead) admission.Usage {
 	var part admission.Usage
-	for _, use := range c.assignment.Usage {
+	for _, use := range c.charge {
 		cell := r.snapshot.Quota().Cell(c.member.Value.Queue, use.FlavorResource)
 		if v := min(use.Amount, cell.Available()); v > 0 {
 			part = append(part, quota.Use{FlavorResource: use.FlavorResource, Amount: v})

@@ -25,6 +25,11 @@ func Explain(s *admission.Snapshot, k admission.Key, opts Options) (admission.Ex
 		x.Reason, x.Message = b.Reason, b.Message
 		return x, true
 	}
+	if old, takesOver := s.Replaced(&w); takesOver && isInTransit(&old) {
+		why := waitForReplaced(&old)
+		x.Reason, x.Message = why.Reason, why.Message
+		return x, true
+	}
 	explainReason(s, &w, opts, &x)
 	return x, true
 }
@@ -50,9 +55,10 @@ func explainReason(s *admission.Snapshot, w *admission.Workload, opts Options, x
 // blockingHolders returns the workloads whose end would let the workload fit: holders of quota in its tree, by the time they
 // got it, as few of them as will do.
 func (r *run) blockingHolders(c *nominatedHead, w *admission.Workload) []admission.Key {
-	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility}
+	opts := r.assignOptions(w)
 	fits := func() bool { return r.assigner.Assign(c.flavorTable, w, opts).Mode == assign.Fit }
 	holders := r.snapshot.HoldersByAge(w.Queue)
+	holders = slices.DeleteFunc(holders, func(h admission.Reservation) bool { return h.Key == w.Replaces })
 	trial := r.snapshot.Quota().BeginTrial()
 	defer trial.Rollback()
 	n := 0

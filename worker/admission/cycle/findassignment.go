@@ -30,7 +30,8 @@ func (r *run) findAssignment(c *nominatedHead) assign.Result {
 // assignWithPreemption chooses flavors for the workload, which may be the head's with fewer pods, and victims if it needs any. Where
 // each of the chosen flavors could be had but not all at once, it goes on to others.
 func (r *run) assignWithPreemption(c *nominatedHead, w *admission.Workload) assign.Result {
-	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility, PreemptionOracle: gradeWithoutPreemption}
+	opts := r.assignOptions(w)
+	opts.PreemptionOracle = gradeWithoutPreemption
 	if c.flavorTable.CanPreempt || reservesQuota(c.flavorTable.Queue) {
 		opts.PreemptionOracle = r.preemptionOracle(c, w)
 	}
@@ -40,13 +41,23 @@ func (r *run) assignWithPreemption(c *nominatedHead, w *admission.Workload) assi
 		if got.Mode == assign.Fit || got.Mode <= assign.NoCandidates {
 			return got
 		}
-		c.victims = r.victimSearch.Find(preempt.Request{Workload: w, Queue: w.Queue, Usage: got.Assignment.Usage})
+		charge := r.snapshot.Charge(w, got.Assignment.Usage)
+		c.victims = r.victimSearch.Find(preempt.Request{Workload: w, Queue: w.Queue, Usage: charge})
 		if len(c.victims) > 0 {
-			got.Assignment.Borrowing = r.heightAfterEviction(c.victims, w.Queue, got.Assignment.Usage)
+			got.Assignment.Borrowing = r.heightAfterEviction(c.victims, w.Queue, charge)
 			return got
 		}
-		r.recordExhaustedCells(c, w.Queue, got.Assignment.Usage)
+		r.recordExhaustedCells(c, w.Queue, charge)
 	}
+}
+
+// assignOptions are those for the workload, without preemption.
+func (r *run) assignOptions(w *admission.Workload) assign.Options {
+	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility}
+	if old, takesOver := r.snapshot.Replaced(w); takesOver {
+		opts.Held = old.Usage
+	}
+	return opts
 }
 
 // gradeWithoutPreemption grades requests in a queue that never preempts: what is within its own quota waits for others to end, so that the next
@@ -108,16 +119,16 @@ func (r *run) heightAfterEviction(victims []admission.Victim, queue string, u ad
 // findPendingAssignment finds out whether the head fits now in any flavor, those behind the one it waits for included, and
 // otherwise whether what it waits for is still enough.
 func (r *run) findPendingAssignment(c *nominatedHead, w *admission.Workload) (assign.Result, bool) {
-	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility}
-	if got := r.assigner.Assign(c.flavorTable, w, opts); got.Mode == assign.Fit {
+	if got := r.assigner.Assign(c.flavorTable, w, r.assignOptions(w)); got.Mode == assign.Fit {
 		return got, true
 	}
-	if height, fits := r.snapshot.Fit(w.Queue, c.assignment.Usage); fits {
+	charge := r.snapshot.Charge(w, c.assignment.Usage)
+	if height, fits := r.snapshot.Fit(w.Queue, charge); fits {
 		a := *c.assignment
 		a.Borrowing = height
 		return assign.Result{Mode: assign.Fit, Assignment: &a}, true
 	}
-	c.victims = r.victimSearch.Find(preempt.Request{Workload: w, Queue: w.Queue, Usage: c.assignment.Usage})
+	c.victims = r.victimSearch.Find(preempt.Request{Workload: w, Queue: w.Queue, Usage: charge})
 	if len(c.victims) == 0 || slices.ContainsFunc(c.victims, func(v admission.Victim) bool { return !v.Evicted }) {
 		return assign.Result{}, false
 	}

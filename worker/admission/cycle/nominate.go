@@ -17,6 +17,8 @@ type nominatedHead struct {
 	queue      *clusterQueueState
 	member     *admission.QueueMember
 	assignment *admission.Assignment
+	// charge is what the assignment takes from the quota.
+	charge admission.Usage
 	// mode is Fit, Preempt, Reclaim, or NoCandidates for one that can only keep others from taking what there is.
 	mode assign.Mode
 	// flavorTable and version are what the assignment was made with; looks counts how often it was.
@@ -73,12 +75,18 @@ func (r *run) evaluateHead(l *clusterQueueState, head *admission.QueueMember) (*
 	if c == nil {
 		c = r.nominateFromCache(head)
 	}
-	if c != nil && r.isStillValid(c, flavors, version) {
+	if c != nil && !r.isReplacedInTransit(c) && r.isStillValid(c, flavors, version) {
 		c.queue, c.quotaVersion = l, version
 		return c, rejection{}
 	}
 	if b := workloadBlock(r.snapshot, &head.Value.Workload); b != nil {
 		return nil, rejection{WaitReason: admission.WaitReason{Reason: b.Reason, Message: b.Message}}
+	}
+	if replaced, takesOver := r.snapshot.Replaced(&head.Value.Workload); takesOver && isInTransit(&replaced) {
+		if c != nil {
+			r.recycleHead(c)
+		}
+		return nil, waitForReplaced(&replaced)
 	}
 	if c == nil {
 		c = r.newNominatedHead(head)
@@ -91,6 +99,25 @@ func (r *run) evaluateHead(l *clusterQueueState, head *admission.QueueMember) (*
 	why := c.rejection
 	r.recycleHead(c)
 	return nil, why
+}
+
+// isReplacedInTransit reports whether the head takes over from a workload whose quota cannot be taken over now.
+func (r *run) isReplacedInTransit(c *nominatedHead) bool {
+	replaced, takesOver := r.snapshot.Replaced(c.workload())
+	return takesOver && isInTransit(&replaced)
+}
+
+// isInTransit reports whether a reservation is about to go, or to come: nobody takes it over then.
+func isInTransit(held *admission.Reservation) bool { return held.Evicted || held.Assumed }
+
+// waitForReplaced is for a workload that would take over from one in transit.
+func waitForReplaced(old *admission.Reservation) rejection {
+	return rejection{
+		WaitReason: admission.WaitReason{
+			Reason: admission.WaitingForQuota, Message: "waiting for the workload slice " + old.Key.String() + " that it replaces",
+		},
+		requeueCondition: admission.RequeueCondition{AnyFreed: true, UnconfirmedVictim: old.Assumed},
+	}
 }
 
 // quotaVersion returns the version of the numbers in the queue's tree.
@@ -110,6 +137,7 @@ func (r *run) nominateFromCache(head *admission.QueueMember) *nominatedHead {
 	}
 	c := r.newNominatedHead(head)
 	c.mode, c.assignment, c.cellRequests, c.flavorTable, c.quotaVersion = assign.Fit, f.assignment, f.cellRequests, f.flavorTable, f.quotaVersion
+	c.charge = f.assignment.Usage
 	r.setKey(c)
 	return c
 }
@@ -118,7 +146,7 @@ func (r *run) nominateFromCache(head *admission.QueueMember) *nominatedHead {
 func (r *run) cacheForClass(c *nominatedHead, got assign.Result) {
 	class := c.member.Class()
 	ranked := c.flavorTable.CanPreempt && (len(got.Shortfalls) > 0 || reduciblePodSet(c.workload()) >= 0)
-	if got.Mode != assign.Fit || c.preemptionPending || ranked {
+	if got.Mode != assign.Fit || c.preemptionPending || ranked || c.workload().Replaces != (admission.Key{}) {
 		delete(r.assignments, class)
 		return
 	}
@@ -162,8 +190,11 @@ func (r *run) recycleHead(c *nominatedHead) {
 // applyResult takes in what was found and reports whether the head can be served with it.
 func (r *run) applyResult(c *nominatedHead, got assign.Result) bool {
 	c.assignment, c.mode = got.Assignment, got.Mode
+	if c.assignment != nil {
+		c.charge = r.snapshot.Charge(c.workload(), c.assignment.Usage)
+	}
 	if got.Mode == assign.Fit {
-		c.cellRequests = newCellRequests(c.flavorTable.Node, got.Assignment.Usage)
+		c.cellRequests = newCellRequests(c.flavorTable.Node, c.charge)
 	} else {
 		c.rejection = r.buildRejection(c, got)
 	}
@@ -205,7 +236,7 @@ func (r *run) isStillValid(c *nominatedHead, flavors *admission.FlavorTable, now
 	switch {
 	case c.assignment == nil || c.flavorTable != flavors || !now.OnlyReservedSince(c.quotaVersion):
 		return false
-	case c.mode != assign.Fit:
+	case c.mode != assign.Fit || c.workload().Replaces != (admission.Key{}):
 		return c.quotaVersion == now && c.evaluatedInCycle == r.cycleNumber
 	case c.quotaVersion == now:
 		return true

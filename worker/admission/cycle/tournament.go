@@ -115,7 +115,7 @@ func (x *tournament) updatePosition(e *entrant) {
 func (x *tournament) computeShare(e *entrant) {
 	trial := x.tree.BeginTrial()
 	defer trial.Rollback()
-	usage := e.head.assignment.Usage
+	usage := e.head.charge
 	trial.Reserve(e.head.queue.Name(), usage)
 	e.share, e.borrows = e.node.Share(), false
 	for _, use := range usage {

@@ -37,6 +37,8 @@ type priorityRule struct {
 	belowPriority int64
 	// newerThan also allows those of exactly this priority that were queued after the preemptor; nil if it does not.
 	newerThan *admission.Workload
+	// except is the workload that the preemptor takes over from: it is no victim of it.
+	except admission.Key
 }
 
 // noPriority is below all priorities.
@@ -44,16 +46,17 @@ const noPriority = math.MinInt64
 
 // newPriorityRule returns which candidates one policy lets the preemptor take.
 func newPriorityRule(p admission.PreemptionPolicy, w *admission.Workload) priorityRule {
+	rule := priorityRule{belowPriority: noPriority, except: w.Replaces}
 	switch p {
 	case admission.LowerPriority:
-		return priorityRule{belowPriority: int64(w.Priority)}
+		rule.belowPriority = int64(w.Priority)
 	case admission.LowerOrNewerEqualPriority:
-		return priorityRule{belowPriority: int64(w.Priority), newerThan: w}
+		rule.belowPriority, rule.newerThan = int64(w.Priority), w
 	case admission.AnyPriority:
-		return priorityRule{belowPriority: math.MaxInt64}
+		rule.belowPriority = math.MaxInt64
 	case admission.Never, "":
 	}
-	return priorityRule{belowPriority: noPriority}
+	return rule
 }
 
 func (u priorityRule) allowsNone() bool { return u.belowPriority == noPriority }
@@ -63,6 +66,7 @@ func (u priorityRule) allowsNone() bool { return u.belowPriority == noPriority }
 func (u priorityRule) nextAllowed(list []*admission.Reservation, i int) int {
 	for ; i < len(list); i++ {
 		switch r := list[i]; {
+		case r.Key == u.except && u.except != (admission.Key{}):
 		case int64(r.Priority) < u.belowPriority:
 			return i
 		case u.newerThan == nil || r.Priority > u.newerThan.Priority:

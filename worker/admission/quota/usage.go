@@ -44,13 +44,29 @@ func MergeUses(uses []Use) Usage {
 	return Usage(out)
 }
 
+// Beyond returns what u takes beyond v.
+func (u Usage) Beyond(v Usage) Usage {
+	beyond := make(Usage, 0, len(u))
+	for _, use := range u {
+		use.Amount = use.Amount.Sub(v.Amount(use.FlavorResource)).AtLeast(0)
+		beyond = append(beyond, use)
+	}
+	return beyond
+}
+
+// Amount returns what u takes of the flavor-resource.
+func (u Usage) Amount(name FlavorResource) amount.Amount {
+	i, found := slices.BinarySearchFunc(u, name, func(w Use, name FlavorResource) int { return w.Compare(name) })
+	if !found {
+		return 0
+	}
+	return u[i].Amount
+}
+
 // IsWithin reports whether u takes no more of anything than v.
 func (u Usage) IsWithin(v Usage) bool {
 	for _, use := range u {
-		i, found := slices.BinarySearchFunc(v, use.FlavorResource, func(w Use, name FlavorResource) int {
-			return w.Compare(name)
-		})
-		if use.Amount > 0 && (!found || v[i].Amount < use.Amount) {
+		if use.Amount > 0 && v.Amount(use.FlavorResource) < use.Amount {
 			return false
 		}
 	}
