@@ -72,7 +72,7 @@ func (v *View) observeWorkload(w *workload, wl *kueue.Workload) {
 		w.requested = nil
 	}
 	w.obj = wl
-	if was.Spec.QueueName != wl.Spec.QueueName {
+	if was.Spec.QueueName != wl.Spec.QueueName || !v.opts.isSameReplacement(was, wl) {
 		v.unindexWorkload(was)
 		v.indexWorkload(w)
 	} else if !slices.Equal(runtimeClassNames(was), runtimeClassNames(wl)) {
@@ -95,6 +95,7 @@ func (v *View) deleteWorkload(wl *kueue.Workload) {
 	v.setSnapshotEntry(w, snapshotEntry{})
 	v.unindexWorkload(w.obj)
 	delete(v.workloads, key)
+	v.syncSlices(w)
 	v.requestCycle()
 }
 
@@ -210,6 +211,7 @@ func (v *View) acceptStaleVersions(now time.Time) time.Time {
 func (p *assumptions) forgetAssumed(w *workload) {
 	w.assumed, w.evicting = nil, nil
 	p.snap.Forget(w.key())
+	p.writer.resyncReplaced(w)
 	p.writer.updateUsage(w)
 	p.broadcaster.notifyEntryQueues(w.entry, w.entry)
 	p.writer.requestCycle()

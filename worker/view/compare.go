@@ -12,7 +12,7 @@ import (
 func samePending(a, b *admission.Workload) bool {
 	return a.Key == b.Key && a.UID == b.UID && a.LocalQueue == b.LocalQueue && a.Queue == b.Queue && a.Priority == b.Priority &&
 		a.QueuedAt.Equal(b.QueuedAt) && a.NotBefore.Equal(b.NotBefore) && sameBlock(a.Blocked, b.Blocked) &&
-		slices.Equal(a.ClosedGates, b.ClosedGates) && samePodSets(a.PodSets, b.PodSets)
+		slices.Equal(a.ClosedGates, b.ClosedGates) && a.Replaces == b.Replaces && samePodSets(a.PodSets, b.PodSets)
 }
 
 func sameBlock(a, b *admission.Block) bool { return a == b || a != nil && b != nil && *a == *b }
@@ -26,7 +26,7 @@ func samePodSets(a, b []admission.PodSet) bool {
 
 func samePodSet(a, b admission.PodSet) bool {
 	return a.Name == b.Name && a.Group == b.Group && a.Count == b.Count && a.MinCount == b.MinCount &&
-		slices.Equal[amount.Vector](a.Requests, b.Requests) && slices.Equal(a.NodeSelector, b.NodeSelector) &&
+		slices.Equal[amount.Vector](a.Requests, b.Requests) && slices.Equal(a.Flavors, b.Flavors) && slices.Equal(a.NodeSelector, b.NodeSelector) &&
 		slices.EqualFunc(a.Affinity, b.Affinity, sameTerm) && slices.Equal(a.Tolerations, b.Tolerations)
 }
 

@@ -162,7 +162,7 @@ func TestOptionsForConfiguration(t *testing.T) {
 		},
 	}
 	want := Options{
-		OrderByCreation: true, PartialAdmission: true, Topologies: true, PriorityBoost: true,
+		OrderByCreation: true, PartialAdmission: true, Topologies: true, ElasticJobs: true, PriorityBoost: true,
 		PodRequests: podrequests.Rules{ExcludePrefixes: []string{"example.com/"}, Transformations: map[corev1.ResourceName]podrequests.Transformation{
 			"a": {Replace: true, MultiplyBy: "b", Outputs: corev1.ResourceList{"c": resource.MustParse("2")}},
 		}},
@@ -171,7 +171,7 @@ func TestOptionsForConfiguration(t *testing.T) {
 	if diff := cmp.Diff(want, OptionsFor(cfg, open), cmp.Comparer(func(a, b quota.Weight) bool { return a == b })); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Options{PartialAdmission: true, Topologies: true}, OptionsFor(&config.Configuration{}, open), cmpopts.IgnoreFields(Options{}, "PriorityBoost")); diff != "" {
+	if diff := cmp.Diff(Options{PartialAdmission: true, Topologies: true, ElasticJobs: true}, OptionsFor(&config.Configuration{}, open), cmpopts.IgnoreFields(Options{}, "PriorityBoost")); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -16,6 +16,9 @@ type WorkloadDecision struct {
 	Checks []string
 	// PodSets are what the workload asks for now. They are shared: BuildPodSetRequests makes a status of them.
 	PodSets []admission.PodSet
+	// Replaced is the slice from which the workload takes over, as the decision saw it; for Admit only, nil if there is none. It is to be
+	// finished once the admission has been written.
+	Replaced *kueue.Workload
 	// Stale says that the workload was not looked at, and that what it was told before need not be true any more: Reason is
 	// PendingEvaluation, which otherwise is for the workload's own controller to say.
 	Stale bool
@@ -59,6 +62,7 @@ func (v *View) RunCycle(now time.Time, run func(*admission.Snapshot) admission.P
 		}
 		switch d.Outcome {
 		case admission.Admit:
+			decided.Replaced = v.replacedSlice(w)
 			decided.Checks = v.assume(w, d)
 			batch.Admit = append(batch.Admit, decided)
 		case admission.Preempt:
@@ -106,8 +110,20 @@ func (v *View) LookupPending(key admission.Key) *kueue.Workload {
 // assume notes that the snapshot is ahead of the API, and returns the checks that apply.
 func (p *assumptions) assume(w *workload, d admission.Decision) []string {
 	w.assumed = &pendingWrite{baseVersion: w.obj.ResourceVersion}
+	p.writer.syncSlices(w)
 	p.writer.updateUsage(w)
 	p.broadcaster.notifyEntryQueues(w.entry, w.entry)
 	q, _ := p.snap.ClusterQueue(d.Queue)
 	return q.AdmissionChecksFor(*d.Assignment)
+}
+
+// replacedSlice returns the Workload from which a pending one takes over when it is admitted; nil if there is none.
+func (x *workloadIndex) replacedSlice(w *workload) *kueue.Workload {
+	if w.entry.pending == nil || w.entry.pending.Replaces == (admission.Key{}) {
+		return nil
+	}
+	if old := x.workloads[w.entry.pending.Replaces]; old != nil {
+		return old.obj
+	}
+	return nil
 }

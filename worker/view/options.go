@@ -23,6 +23,8 @@ type Options struct {
 	// Topologies makes a ClusterQueue inactive while a flavor of it names a Topology that does not exist (contract:
 	// kueue-api.md 1.13, gate TopologyAwareScheduling).
 	Topologies bool
+	// ElasticJobs lets slices of elastic jobs take over from each other (contract: job-kinds.md 15).
+	ElasticJobs bool
 	// PriorityBoost adds the annotation priority-boost to the priority (contract: kueue-api.md 4.16).
 	PriorityBoost bool
 	// PodRequests says which resources count, and as what.
@@ -38,6 +40,7 @@ func OptionsFor(cfg *config.Configuration, gates features.Set) Options {
 		PartialAdmission: gates.Enabled(features.PartialAdmission),
 		Topologies:       gates.Enabled(features.TopologyAwareScheduling),
 		PriorityBoost:    gates.Enabled(features.PriorityBoost),
+		ElasticJobs:      gates.Enabled(features.ElasticJobsViaWorkloadSlices),
 
 		WithoutReclaimablePods: !gates.Enabled(features.ReclaimablePods),
 

@@ -64,13 +64,21 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// syncWorkload tells the snapshot where the workload belongs, unless it knows (contract: kueue-api.md 1.18, 4.1, 4.10). While a
-// reservation is assumed the cycle had the last word and nothing happens.
+// syncWorkload tells the snapshot where the workload belongs, and the slices that depend on it.
 func (s *snapshotWriter) syncWorkload(w *workload) {
+	s.placeWorkload(w)
+	if s.opts.ElasticJobs {
+		s.syncSlices(w)
+	}
+}
+
+// placeWorkload tells the snapshot where the workload belongs, unless it knows (contract: kueue-api.md 1.18, 4.1, 4.10). While a
+// reservation is assumed the cycle had the last word and nothing happens.
+func (s *snapshotWriter) placeWorkload(w *workload) {
 	wl := w.obj
 	switch {
 	case w.assumed != nil:
-	case api.IsFinished(wl):
+	case api.IsFinished(wl), s.index.isReplaced(w):
 		s.removeFromSnapshot(w)
 	case api.HasQuota(wl):
 		s.syncReservation(w)
@@ -148,6 +156,7 @@ func (s *snapshotWriter) buildPendingWorkload(w *workload) admission.Workload {
 		out.Queue = string(lq.obj.Spec.ClusterQueue)
 	}
 	out.Blocked = s.objects.blockOf(wl, lq, asked.problem)
+	s.replace(w, &out)
 	return out
 }
 

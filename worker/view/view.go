@@ -90,7 +90,7 @@ func New(opts Options) *View {
 		opts:          opts,
 		snap:          admission.NewSnapshot(),
 		objectIndex:   newObjectIndex(opts),
-		workloadIndex: newWorkloadIndex(),
+		workloadIndex: newWorkloadIndex(opts),
 		requests:      newRequestCalculator(opts),
 	}
 	usage := newUsageTracker(opts.Usage)

@@ -7,18 +7,23 @@ import (
 
 // workloadIndex has what is known of each Workload, and finds Workloads by what they refer to. Callers hold the view's mutex.
 type workloadIndex struct {
+	opts      Options
 	workloads map[admission.Key]*workload
 	// workloadsByLocalQueue finds the workloads of a LocalQueue, which need not exist.
 	workloadsByLocalQueue map[admission.Key]map[admission.Key]*workload
 	// workloadsByRuntimeClass finds the workloads whose pods name a RuntimeClass, which need not exist.
 	workloadsByRuntimeClass map[string]map[admission.Key]*workload
+	// replacements finds the workloads that claim to replace a slice, which need not exist.
+	replacements map[admission.Key]map[admission.Key]*workload
 }
 
-func newWorkloadIndex() *workloadIndex {
+func newWorkloadIndex(opts Options) *workloadIndex {
 	return &workloadIndex{
+		opts:                    opts,
 		workloads:               map[admission.Key]*workload{},
 		workloadsByLocalQueue:   map[admission.Key]map[admission.Key]*workload{},
 		workloadsByRuntimeClass: map[string]map[admission.Key]*workload{},
+		replacements:            map[admission.Key]map[admission.Key]*workload{},
 	}
 }
 
@@ -29,6 +34,7 @@ func (x *workloadIndex) indexWorkload(w *workload) {
 	}
 	x.workloadsByLocalQueue[local][keyOf(w.obj.Namespace, w.obj.Name)] = w
 	x.indexRuntimeClasses(w)
+	x.indexReplacement(w)
 }
 
 func (x *workloadIndex) unindexWorkload(wl *kueue.Workload) {
@@ -38,6 +44,7 @@ func (x *workloadIndex) unindexWorkload(wl *kueue.Workload) {
 		delete(x.workloadsByLocalQueue, local)
 	}
 	x.unindexRuntimeClasses(wl)
+	x.unindexReplacement(wl)
 }
 
 func (x *workloadIndex) indexRuntimeClasses(w *workload) {

@@ -1,0 +1,61 @@
+package workload
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// IsElastic tells whether a job, or the Workload of one, may be scaled while it runs (contract: job-kinds.md 15).
+func IsElastic(obj client.Object) bool {
+	return obj.GetAnnotations()[kueue.ElasticJobAnnotation] == "true"
+}
+
+// SliceName returns the name that all slices of a job have in common: that of the first one.
+func SliceName(wl *kueue.Workload) string {
+	return cmp.Or(wl.Annotations[kueue.WorkloadSliceNameAnnotation], wl.Name)
+}
+
+// ReplacedSlice returns the slice that the Workload claims to replace; false if it claims none, or one of another namespace.
+func ReplacedSlice(wl *kueue.Workload) (types.NamespacedName, bool) {
+	namespace, name, found := strings.Cut(wl.Annotations[kueue.WorkloadSliceReplacementForAnnotation], "/")
+	if !found || !IsElastic(wl) || namespace != wl.Namespace || name == "" || name == wl.Name {
+		return types.NamespacedName{}, false
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}, true
+}
+
+// ReplacesSlice tells whether the Workload, as it claims, is the next slice of the very job that the older one is a slice of. What it says
+// by annotation is anybody's word: it must be younger, of the same pod sets and chain, and the same job's, or the same hub's if no job has
+// taken it up yet.
+func ReplacesSlice(wl, older *kueue.Workload) bool {
+	named, found := ReplacedSlice(wl)
+	if !found || named != client.ObjectKeyFromObject(older) || !IsElastic(older) || SliceName(wl) != SliceName(older) || !isYounger(wl, older) {
+		return false
+	}
+	sameSets := slices.EqualFunc(wl.Spec.PodSets, older.Spec.PodSets, func(a, b kueue.PodSet) bool { return a.Name == b.Name })
+	return sameSets && isOfSameJob(wl, older)
+}
+
+// isYounger orders slices of a job strictly, so that no two replace each other.
+func isYounger(wl, older *kueue.Workload) bool {
+	return cmp.Or(wl.CreationTimestamp.Compare(older.CreationTimestamp.Time), cmp.Compare(wl.UID, older.UID)) > 0
+}
+
+// isOfSameJob goes by the job that controls both. A copy that a hub has just made has none.
+func isOfSameJob(wl, older *kueue.Workload) bool {
+	mine, its := metav1.GetControllerOfNoCopy(wl), metav1.GetControllerOfNoCopy(older)
+	switch {
+	case mine != nil && its != nil:
+		return mine.UID == its.UID
+	case mine == nil:
+		return IsRemoteCopy(wl) && wl.Labels[kueue.MultiKueueOriginLabel] == older.Labels[kueue.MultiKueueOriginLabel]
+	}
+	return false
+}
