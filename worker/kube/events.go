@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
@@ -10,8 +12,10 @@ import (
 type Event struct {
 	// Warning makes it a Warning instead of a Normal event.
 	Warning bool
-	// Reason is one of the contract's reasons (contract: kueue-api.md 1.14); it also serves as the action.
+	// Reason is one of the contract's reasons (contract: kueue-api.md 1.14).
 	Reason string
+	// Action is what was done; empty if the reason says it.
+	Action string
 	// Note is the text for people, at most 1 KiB.
 	Note string
 }
@@ -26,7 +30,7 @@ func RecordEvents(recorder events.EventRecorder, about runtime.Object, list ...E
 		if e.Warning {
 			kind = corev1.EventTypeWarning
 		}
-		recorder.Eventf(about, nil, kind, e.Reason, e.Reason, "%s", Truncate(e.Note, MaxEventNote))
+		recorder.Eventf(about, nil, kind, e.Reason, cmp.Or(e.Action, e.Reason), "%s", Truncate(e.Note, MaxEventNote))
 	}
 }
 

@@ -21,6 +21,7 @@ type Metrics struct {
 	attemptDuration       *prometheus.HistogramVec
 	creationLatency       *prometheus.HistogramVec
 	preempted             *prometheus.CounterVec
+	replaced              *prometheus.CounterVec
 	recomputed            *prometheus.CounterVec
 	skipped               *prometheus.GaugeVec
 	admittedInCohort      *prometheus.CounterVec
@@ -66,6 +67,7 @@ func New(registry prometheus.Registerer, opts Options) (*Metrics, error) {
 			prometheus.ExponentialBuckets(0.01, 2, 11), "job_kind"),
 		preempted: newCounter("kueue_preempted_workloads_total", "Preemptions by the queue that they were for",
 			"preempting_cluster_queue", "reason"),
+		replaced: newCounter("kueue_replaced_workload_slices_total", "Slices of elastic jobs that the next slice has taken over from", "cluster_queue"),
 		recomputed: newCounter("kueue_preemption_target_recomputations_total", "Second searches for victims within a cycle, by outcome",
 			"cluster_queue", "result"),
 		skipped: prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -161,7 +163,7 @@ func (f *queueMetrics) histograms() []**prometheus.HistogramVec {
 
 // register registers all metrics. One that is registered already is used in place of ours.
 func (m *Metrics) register(registry prometheus.Registerer) error {
-	counters := []**prometheus.CounterVec{&m.attempts, &m.preempted, &m.recomputed, &m.admittedInCohort}
+	counters := []**prometheus.CounterVec{&m.attempts, &m.preempted, &m.replaced, &m.recomputed, &m.admittedInCohort}
 	histograms := []**prometheus.HistogramVec{&m.attemptDuration, &m.creationLatency}
 	for _, f := range []*queueMetrics{&m.clusterQueues, &m.localQueues} {
 		counters = append(counters, f.counters()...)
@@ -210,6 +212,7 @@ func registerOrReuse[C interface {
 func (m *Metrics) DeleteClusterQueue(name string) {
 	labels := prometheus.Labels{"cluster_queue": name}
 	m.clusterQueues.deleteSeries(labels)
+	m.replaced.DeletePartialMatch(labels)
 	m.recomputed.DeletePartialMatch(labels)
 	m.skipped.DeletePartialMatch(labels)
 	m.preempted.DeletePartialMatch(prometheus.Labels{"preempting_cluster_queue": name})

@@ -53,7 +53,6 @@ var registeredElsewhere = map[string]string{
 	"multikueue_workloads_admitted_total":       "admissioncheck/multikueue/controller",
 	"multikueue_workloads_dispatched_total":     "admissioncheck/multikueue/controller",
 	"kueue_pod_scheduling_gate_removal_seconds": "comes with the first integration that gates pods",
-	"kueue_replaced_workload_slices_total":      "comes with elastic workloads",
 }
 
 // contractMetric is a row of the table of metrics.
@@ -244,7 +243,7 @@ func (s *metricsEnv) initAllSeries() {
 		return make([]string, len(strings.Split(labelNames.FindStringSubmatch((<-descs).String())[1], ",")))
 	}
 	m := s.metrics
-	counters := []**prometheus.CounterVec{&m.attempts, &m.preempted, &m.recomputed, &m.admittedInCohort}
+	counters := []**prometheus.CounterVec{&m.attempts, &m.preempted, &m.replaced, &m.recomputed, &m.admittedInCohort}
 	histograms := []**prometheus.HistogramVec{&m.attemptDuration, &m.creationLatency}
 	for _, f := range []*queueMetrics{&m.clusterQueues, &m.localQueues} {
 		counters, histograms = append(counters, f.counters()...), append(histograms, f.histograms()...)

@@ -171,6 +171,9 @@ func (m *Metrics) CountPreempted(preemptor string, because admission.Reason) {
 	m.preempted.WithLabelValues(preemptor, string(because)).Inc()
 }
 
+// CountReplaced counts a slice of an elastic job that was finished because the next one was admitted to the queue.
+func (m *Metrics) CountReplaced(queue string) { m.replaced.WithLabelValues(queue).Inc() }
+
 // ObserveCreation measures how long a job of the kind waited for its Workload.
 func (m *Metrics) ObserveCreation(kind string, latency time.Duration) {
 	if m.opts.CreationLatency {

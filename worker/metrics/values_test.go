@@ -294,6 +294,8 @@ func TestWhatACycleDoesIsCounted(t *testing.T) {
 	s.expectSeries("kueue_admission_cycle_preemption_skips")
 	m.CountPreempted("cq", admission.InCohortReclamation)
 	s.expectSeries("kueue_preempted_workloads_total", "cq,InCohortReclamation 1")
+	m.CountReplaced("cq")
+	s.expectSeries("kueue_replaced_workload_slices_total", "cq 1")
 	m.ObserveCreation("batch/job", 30*time.Millisecond)
 	s.expectSeries("kueue_workload_creation_latency_seconds", "batch/job 1x0.03s")
 }

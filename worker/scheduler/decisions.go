@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/view"
@@ -38,6 +39,9 @@ func (l *Scheduler) admit(ctx context.Context, d view.WorkloadDecision) {
 	message := lifecycle.ReservedMessage(d.Queue)
 	events := []kube.Event{{Reason: string(d.Reason), Note: reservedMessage(d, now)}}
 	events = append(events, workload.ReserveQuota(wl, view.BuildAdmission(d.Queue, d.Assignment), d.Checks, message, now)...)
+	if d.Replaced != nil && wl.Status.ClusterName == nil {
+		wl.Status.ClusterName = d.Replaced.Status.ClusterName // It goes where the job runs.
+	}
 	wl.Status.ResourceRequests = nil // They are told while it waits (contract: kueue-api.md 1.2).
 	if l.config.PrepareAdmission != nil {
 		l.config.PrepareAdmission(wl, now)
@@ -45,6 +49,21 @@ func (l *Scheduler) admit(ctx context.Context, d view.WorkloadDecision) {
 	if l.writeDecision(ctx, wl, d.Object, "an admission") {
 		l.eventQueue.enqueue(wl, events...)
 		l.config.Metrics.ObserveReserved(wl, d.Object, now)
+		l.finishReplaced(ctx, wl, d)
+	}
+}
+
+// finishReplaced ends the slice from which the workload has taken over, now that this has been written. If that slice has changed since, or
+// the write fails, its job's reconciler ends it: until then it counts for nothing.
+func (l *Scheduler) finishReplaced(ctx context.Context, by *kueue.Workload, d view.WorkloadDecision) {
+	if d.Replaced == nil {
+		return
+	}
+	old := d.Replaced.DeepCopy()
+	events := workload.ReplaceSlice(old, by, l.config.Clock.Now())
+	if len(events) > 0 && l.writeDecision(ctx, old, d.Replaced, "the end of a replaced slice") {
+		l.eventQueue.enqueue(old, events...)
+		l.config.Metrics.CountReplaced(d.Queue)
 	}
 }
 

@@ -58,7 +58,7 @@ func newTestEnv(t *testing.T) *testEnv {
 		}
 	}
 	s := &testEnv{
-		T: t, view: view.New(view.Options{}), clock: clocktesting.NewFakeClock(baseTime),
+		T: t, view: view.New(view.Options{ElasticJobs: true}), clock: clocktesting.NewFakeClock(baseTime),
 		events: events.NewFakeRecorder(100), registry: prometheus.NewRegistry(), informers: &informertest.FakeInformers{Scheme: scheme},
 	}
 	s.client = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&kueue.Workload{}).

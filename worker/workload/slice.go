@@ -2,14 +2,17 @@ package workload
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
 )
 
 // IsElastic tells whether a job, or the Workload of one, may be scaled while it runs (contract: job-kinds.md 15).
@@ -58,4 +61,15 @@ func isOfSameJob(wl, older *kueue.Workload) bool {
 		return IsRemoteCopy(wl) && wl.Labels[kueue.MultiKueueOriginLabel] == older.Labels[kueue.MultiKueueOriginLabel]
 	}
 	return false
+}
+
+// ReplaceSlice finishes a slice from which the next one has taken over, for one write (contract: messages.md 1). It returns the events to
+// record after that write; none if there is nothing to write, because the slice has ended already.
+func ReplaceSlice(old, by *kueue.Workload, now time.Time) []kube.Event {
+	message := fmt.Sprintf("Replaced to accommodate a workload (UID: %s, JobUID: %s) due to workload slice aggregation",
+		orUnknown(string(by.UID)), orUnknown(by.Labels[kueue.JobUIDLabel]))
+	if !Finish(old, kueue.ReasonWorkloadSliceReplaced, message, now) {
+		return nil
+	}
+	return []kube.Event{{Reason: string(kueue.ReasonWorkloadSliceReplaced), Action: "Replaced", Note: message}}
 }
