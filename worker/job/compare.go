@@ -12,6 +12,9 @@ import (
 
 // compareWorkload tells whether the Workload still asks for what the job asks for, and prepares what follows from the answer.
 func (r *reconciler[T]) compareWorkload(ctx context.Context, s *snapshot[T]) error {
+	if s.facts.Elastic && s.facts.Reserved {
+		return r.compareSlices(ctx, s)
+	}
 	if r.kind.Inputs != nil && r.kind.Inputs.OnlyAtStart && !s.facts.Suspended {
 		return r.compareSettings(ctx, s)
 	}
@@ -63,6 +66,9 @@ func (r *reconciler[T]) buildPlacements(ctx context.Context, s *snapshot[T]) ([]
 		return nil, err
 	}
 	placement, err := buildPlacements(s.wl, flavors, r.opts.Gates.AssignQueueLabelsForPods)
+	if s.facts.Elastic {
+		r.markElastic(s.wl, placement)
+	}
 	return placement, s.cannotPlace(err)
 }
 

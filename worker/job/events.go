@@ -33,7 +33,8 @@ func (s *snapshot[T]) waitingEvents(plan Plan) []kube.Event {
 
 // updateEvents tells in which respects the Workload follows its job now (contract: job-kinds.md 1.6). Nothing is said of its queue.
 func (s *snapshot[T]) updateEvents() []kube.Event {
-	name, was, is := workloadName(s.wl), &s.wl.Spec, &s.desired.Spec
+	before := s.updated()
+	name, was, is := workloadName(before), &before.Spec, &s.desired.Spec
 	if s.facts.Link == LinkStale {
 		return newEvents(kueue.EventUpdatedWorkload, "Updated not matching Workload for suspended job: "+name)
 	}
@@ -44,7 +45,7 @@ func (s *snapshot[T]) updateEvents() []kube.Event {
 	if !ptr.Equal(was.PriorityClassRef, is.PriorityClassRef) {
 		list = append(list, newEvents(kueue.EventUpdatedWorkload, "Updated workload priority class: "+name)...)
 	}
-	if gates := s.desired.Annotations[kueue.AdmissionGatedByAnnotation]; gates != s.wl.Annotations[kueue.AdmissionGatedByAnnotation] {
+	if gates := s.desired.Annotations[kueue.AdmissionGatedByAnnotation]; gates != before.Annotations[kueue.AdmissionGatedByAnnotation] {
 		list = append(list, newEvents(kueue.EventUpdatedWorkload, fmt.Sprintf("Updated workload AdmissionGatedBy to %q", gates))...)
 	}
 	return list

@@ -28,7 +28,13 @@ func (r *reconciler[T]) executePlan(ctx context.Context, s *snapshot[T], plan Pl
 	case DoAdopt:
 		return nil, r.writer.patchObject(ctx, s.wl, r.composer.adoptWorkload(s.job, s.wl))
 	case DoUpdate:
-		return s.updateEvents(), r.writer.patchObject(ctx, s.wl, s.desired)
+		return s.updateEvents(), r.writer.patchObject(ctx, s.updated(), s.desired)
+	case DoResize:
+		return nil, r.writer.patchObject(ctx, s.updated(), s.desired)
+	case DoShrink:
+		return nil, r.shrinkAdmission(ctx, s)
+	case DoEndSlices:
+		return nil, r.endSlices(ctx, s)
 	case DoDelete:
 		return r.deleteWorkload(ctx, s.wl)
 	case DoDeleteExtras:
@@ -64,6 +70,21 @@ func (r *reconciler[T]) executePlan(ctx context.Context, s *snapshot[T], plan Pl
 		return newEvents(kueue.EventSuspended, "Kueue managed child job suspended"), r.writer.patchObject(ctx, s.job, suspended)
 	}
 	panic(fmt.Sprintf("plan without action: %d", plan.Do))
+}
+
+// updated is the Workload that is to become the desired one.
+func (s *snapshot[T]) updated() *kueue.Workload {
+	if s.slices.resized != nil {
+		return s.slices.resized
+	}
+	return s.wl
+}
+
+// shrinkAdmission has the admission say no more pods than the Workload has.
+func (r *reconciler[T]) shrinkAdmission(ctx context.Context, s *snapshot[T]) error {
+	wl := s.wl.DeepCopy()
+	workload.ShrinkAdmission(wl)
+	return r.writer.applyAdmission(ctx, wl)
 }
 
 func workloadName(wl *kueue.Workload) string { return wl.Namespace + "/" + wl.Name }

@@ -67,8 +67,8 @@ type Kind[T client.Object] struct {
 	// Unfenced tells that the fence does not follow jobs of the kind, because nothing says how its controller shows that it has acted.
 	Unfenced bool
 
-	// Elastic tells whether the kind may carry the elastic-job annotation.
-	Elastic bool
+	// Elastic, optional, says how jobs with the elastic-job annotation are scaled while they run. Without it a job may not carry it.
+	Elastic *Elastic[T]
 	// Stop, optional, takes the job one write further on the way from running to suspended and restored, given the
 	// Workload's pod sets (nil when there is no Workload any more), and says which part of the object to write, if any.
 	// Without it one write suspends and restores.

@@ -17,9 +17,9 @@ import (
 const hashLength = 5
 
 // WorkloadName returns the name of the Workload of an owner: kind and name, cut so that the whole is at most 253
-// characters (63 if short) and no label of it ends there, and a hash of the owner's identity (contract: kueue-api.md 2.6). The hash holds the UID, so a
+// characters (63 if short) and no label of it ends there, and a hash of the owner's identity, and of what tells several Workloads of one owner apart (contract: kueue-api.md 2.6). The hash holds the UID, so a
 // job that is deleted and created again gets a new Workload.
-func WorkloadName(owner schema.GroupVersionKind, name string, uid types.UID, short bool) string {
+func WorkloadName(owner schema.GroupVersionKind, name string, uid types.UID, short bool, extra ...string) string {
 	limit := validation.DNS1123SubdomainMaxLength
 	if short {
 		limit = validation.DNS1123LabelMaxLength
@@ -28,7 +28,7 @@ func WorkloadName(owner schema.GroupVersionKind, name string, uid types.UID, sho
 	if room := limit - hashLength - 1; len(prefix) > room {
 		prefix = strings.TrimRight(prefix[:room], ".") // what follows is a hyphen, which no label begins with
 	}
-	sum := sha1.Sum([]byte(strings.Join([]string{owner.Kind, owner.Group, name, string(uid)}, "\n")))
+	sum := sha1.Sum([]byte(strings.Join(append([]string{owner.Kind, owner.Group, name, string(uid)}, extra...), "\n")))
 	return prefix + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 

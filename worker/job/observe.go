@@ -36,6 +36,8 @@ type snapshot[T client.Object] struct {
 	desired *kueue.Workload
 	// started is the job as it runs (DoStart).
 	started T
+	// slices are the other Workloads of an elastic job.
+	slices sliceSet
 	// ready and reclaimable are what to report; ready is nil if there is nothing to say.
 	ready       *metav1.Condition
 	reclaimable []kueue.ReclaimablePod
@@ -100,6 +102,10 @@ func (r *reconciler[T]) observeWorkloads(ctx context.Context, key types.Namespac
 	if err != nil {
 		return fmt.Errorf("list workloads of %s: %w", r.kind.GVK.Kind, err)
 	}
+	if !s.facts.JobDeleted && r.isElastic(s.job) {
+		r.observeSlices(s, owned.Items)
+		return nil
+	}
 	if err := r.sortWorkloads(ctx, s, owned.Items); err != nil {
 		return err
 	}
@@ -151,6 +157,9 @@ func (r *reconciler[T]) observeAncestor(ctx context.Context, s *snapshot[T], fou
 	s.facts.Suspended = r.kind.Suspended(s.job)
 	s.facts.Ended = r.kind.Progress(s.job).Finished
 	name := r.opts.Gates.PrebuiltWorkloadName(found.top)
+	if r.opts.Gates.ElasticJobs && workload.IsElastic(found.top) {
+		return r.observeElasticAncestor(ctx, s, found)
+	}
 	if name == "" {
 		name = WorkloadName(found.kind.GVK(), found.top.GetName(), found.top.GetUID(), r.opts.Gates.ShortWorkloadNames)
 	}
@@ -285,6 +294,9 @@ func (r *reconciler[T]) observeDesired(ctx context.Context, s *snapshot[T]) erro
 	sets, err := r.composer.buildPodSets(ctx, s.job)
 	if err == nil {
 		s.desired, err = r.composer.buildWorkload(ctx, s.job, sets)
+	}
+	if err == nil && s.facts.Elastic {
+		r.nameSlice(s, s.desired)
 	}
 	return s.cannotCompose(err)
 }

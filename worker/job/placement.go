@@ -96,10 +96,10 @@ func RestoreTemplate(t, original *corev1.PodTemplateSpec) {
 	t.Spec.SchedulingGates = slices.Clone(original.Spec.SchedulingGates)
 }
 
-// mergeMap adds entries to a map. An entry that is there with another value is a ConflictError.
+// mergeMap adds entries to a map. An entry that is there with another value is a ConflictError, unless it names an earlier chain of slices.
 func mergeMap(what string, into *map[string]string, from map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(from)) {
-		if has, ok := (*into)[key]; ok && has != from[key] {
+		if has, ok := (*into)[key]; ok && has != from[key] && key != kueue.WorkloadSliceNameAnnotation {
 			return &ConflictError{What: what, Key: key, Current: has, Wanted: from[key]}
 		}
 	}

@@ -60,6 +60,8 @@ const (
 	CannotPlace Reason = "CannotPlace"
 	// JobChanged means that the job no longer asks for what its Workload says.
 	JobChanged Reason = "JobChanged"
+	// SliceEnded means that a slice of the job is of no use any more.
+	SliceEnded Reason = "SliceEnded"
 	// Drained means that the evicted job has no pods left.
 	Drained Reason = "Drained"
 	// NoWorkload means that the job has no Workload yet.

@@ -209,8 +209,10 @@ func (g Gates) prebuiltName(obj client.Object) []string {
 
 // ownerIndex finds Workloads by the name of the job that controls them; every kind has its own.
 func (w *watches[T]) ownerIndex() string {
-	return "switchyard.owner." + w.kind.GVK.GroupKind().String()
+	return ownerIndexOf(w.kind.GVK.GroupKind())
 }
+
+func ownerIndexOf(kind schema.GroupKind) string { return "switchyard.owner." + kind.String() }
 
 // ownerName is the key of Workloads in the index by the job of this kind that controls them.
 func (w *watches[T]) ownerName(wl client.Object) []string {

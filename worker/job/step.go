@@ -41,6 +41,18 @@ const (
 	ScopeOwn
 )
 
+// Resize is how an elastic job is scaled.
+type Resize int
+
+const (
+	// ResizeNone: the slices ask for what the job asks for.
+	ResizeNone Resize = iota
+	// ResizeInPlace: a slice that exists can follow.
+	ResizeInPlace
+	// ResizeBySlice: it takes another slice, which has to wait for its quota.
+	ResizeBySlice
+)
+
 // Facts is all that decides what to do with a job.
 type Facts struct {
 	Now   time.Time
@@ -55,6 +67,14 @@ type Facts struct {
 	// the job may run; ExtrasAway, that each of those is on its way
 	// out and says that another cluster may run the job.
 	Extras, ExtrasHaveQuota, ExtrasRunElsewhere bool
+	// Elastic tells that the job may be scaled while it runs: it has slices in place of one Workload.
+	Elastic bool
+	// StaleSlices tells that it has some that are of no use any more.
+	StaleSlices bool
+	// Resize says how the slices follow the counts that the job asks for; AdmissionTooLarge, that an admission is for more pods than its
+	// slice has.
+	Resize            Resize
+	AdmissionTooLarge bool
 	// Suspended is the job's spec.
 	Suspended bool
 	// Stopped tells that a stop, if one was begun, is complete: suspended, and restored.
@@ -110,6 +130,12 @@ const (
 	DoAdopt
 	// DoUpdate brings the Workload's spec in line with the job.
 	DoUpdate
+	// DoResize changes the counts of a slice.
+	DoResize
+	// DoShrink brings the admission of a slice in line with its counts.
+	DoShrink
+	// DoEndSlices finishes the slices that are of no use any more, and lets them go.
+	DoEndSlices
 	// DoDelete deletes the Workload.
 	DoDelete
 	// DoDeleteExtras deletes all Workloads of the job but the one it needs.
@@ -176,6 +202,8 @@ func Step(f Facts) Plan {
 		return stepChild(f)
 	case f.Extras:
 		return stepExtras(f)
+	case f.StaleSlices:
+		return Plan{Do: DoEndSlices, Reason: SliceEnded}
 	case f.Ended != nil:
 		return stepEnded(f)
 	case f.Deleting:
@@ -184,6 +212,8 @@ func Step(f Facts) Plan {
 		return stepFinished(f)
 	case f.Link != LinkMatching:
 		return stepLink(f)
+	case f.AdmissionTooLarge:
+		return Plan{Do: DoShrink, Reason: JobChanged}
 	case f.Outdated:
 		return Plan{Do: DoUpdate, Reason: JobChanged}
 	case f.CannotCompose != "":
@@ -299,6 +329,12 @@ func stepMatching(f Facts) Plan {
 		return stopThen(f, WorkloadEvicted, planHold(f, planRetention(f)))
 	case f.OnHold || f.Held:
 		return stopThen(f, NotAdmitted, planHold(f, planStatus(f, OnHold)))
+	case f.Resize == ResizeInPlace:
+		return Plan{Do: DoResize, Reason: JobChanged}
+	case f.Resize == ResizeBySlice:
+		return Plan{Do: DoCreate, Reason: JobChanged}
+	case f.Elastic && f.Reserved && !f.Admitted && !f.Suspended: // What it may not have yet is held back by gates.
+		return planStatus(f, WaitingForAdmission)
 	case !f.Admitted:
 		return stopThen(f, NotAdmitted, planStatus(f, WaitingForAdmission))
 	case !f.Suspended:
@@ -397,7 +433,7 @@ func planStatus(f Facts, because Reason) Plan {
 // String returns the action's name for logs.
 func (d Do) String() string {
 	names := [...]string{
-		DoNothing: "Nothing", DoCreate: "Create", DoAdopt: "Adopt", DoUpdate: "Update", DoDelete: "Delete",
+		DoNothing: "Nothing", DoCreate: "Create", DoAdopt: "Adopt", DoUpdate: "Update", DoDelete: "Delete", DoResize: "Resize", DoShrink: "Shrink", DoEndSlices: "EndSlices",
 		DoDeleteExtras: "DeleteExtras", DoForgetOrphans: "Forget", DoFinish: "Finish", DoRemoveFinalizer: "LetGo", DoUpdateStatus: "Report",
 		DoRelease: "Release", DoHold: "Hold", DoResume: "Resume", DoPlace: "Place", DoStart: "Start", DoStop: "Stop", DoDeleteJob: "Retire", DoSuspend: "Suspend",
 	}

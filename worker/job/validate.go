@@ -214,7 +214,7 @@ func (h *webhook[T]) validateQueueKept(ctx context.Context, old, job T) (field.E
 
 // validateElastic refuses the annotation of elastic jobs on kinds that do not support it.
 func (h *webhook[T]) validateElastic(job T) field.ErrorList {
-	if h.kind.Elastic || job.GetAnnotations()[kueue.ElasticJobAnnotation] != "true" {
+	if h.kind.Elastic != nil || job.GetAnnotations()[kueue.ElasticJobAnnotation] != "true" {
 		return nil
 	}
 	path := annotationPath(kueue.ElasticJobAnnotation)

@@ -51,12 +51,26 @@ func (x *workloadIndex) unindexReplacement(wl *kueue.Workload) {
 
 // replacedBy returns the slice that the workload replaces, nil if there is none that could be.
 func (x *workloadIndex) replacedBy(w *workload) *workload {
+	old := x.claimedBy(w)
+	for at, steps := old, 0; at != nil; at, steps = x.claimedBy(at), steps+1 {
+		if at == w || steps > maxSliceChain { // Slices that claim each other's places have no right to any.
+			return nil
+		}
+	}
+	return old
+}
+
+// maxSliceChain is how many slices with claims to one another are followed.
+const maxSliceChain = 1000
+
+// claimedBy returns the slice that the workload claims to replace, nil if it has no such claim.
+func (x *workloadIndex) claimedBy(w *workload) *workload {
 	key, found := x.opts.replacedKey(w.obj)
 	if !found {
 		return nil
 	}
 	old := x.workloads[key]
-	if old == nil || !api.ReplacesSlice(w.obj, old.obj) {
+	if old == nil || api.IsFinished(old.obj) || !api.ReplacesSlice(w.obj, old.obj) {
 		return nil
 	}
 	return old
@@ -65,7 +79,7 @@ func (x *workloadIndex) replacedBy(w *workload) *workload {
 // isReplaced tells whether another slice has taken over what the workload holds.
 func (x *workloadIndex) isReplaced(w *workload) bool {
 	for _, by := range x.replacements[w.key()] {
-		if (by.assumed != nil || api.HasQuota(by.obj) && !api.IsFinished(by.obj)) && api.ReplacesSlice(by.obj, w.obj) {
+		if (by.assumed != nil || api.HasQuota(by.obj) && !api.IsFinished(by.obj)) && x.replacedBy(by) == w {
 			return true
 		}
 	}
@@ -99,7 +113,7 @@ func (s *snapshotWriter) resyncReplaced(w *workload) {
 // replace has a pending slice take over from the one that it replaces, or wait for as long as that one has no quota to be taken over.
 func (s *snapshotWriter) replace(w *workload, out *admission.Workload) {
 	old := s.index.replacedBy(w)
-	if old == nil || api.IsFinished(old.obj) {
+	if old == nil {
 		return
 	}
 	if out.Blocked == nil && (old.assumed != nil || !api.HasQuota(old.obj) || api.IsEvicted(old.obj) || string(old.obj.Status.Admission.ClusterQueue) != out.Queue) {

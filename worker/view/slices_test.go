@@ -165,3 +165,17 @@ func TestAClaimThatIsTakenBackCountsNoMore(t *testing.T) {
 		t.Error("it is not admitted")
 	}
 }
+
+// Each of these claims the place of another, and all hold quota: no claim may make one of them cost nothing.
+func TestSlicesThatClaimEachOthersPlacesAllCount(t *testing.T) {
+	v := New(Options{ElasticJobs: true})
+	setObjects(v, testNamespace(nil), testFlavor("red"), testQueue("cq", "4", "red"), testLocalQueue("lq", "cq"))
+	names := []string{"a", "b", "c"}
+	for i, name := range names {
+		wl := setReservation(testSlice(name, 1, 10+i, names[(i+1)%3]), "cq", "red")
+		setObjects(v, wl)
+	}
+	if got := gpusHeld(v); got != 3 {
+		t.Errorf("%d are held", got)
+	}
+}

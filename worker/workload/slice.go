@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,20 +36,15 @@ func ReplacedSlice(wl *kueue.Workload) (types.NamespacedName, bool) {
 }
 
 // ReplacesSlice tells whether the Workload, as it claims, is the next slice of the very job that the older one is a slice of. What it says
-// by annotation is anybody's word: it must be younger, of the same pod sets and chain, and the same job's, or the same hub's if no job has
+// by annotation is anybody's word: it must not be older, and of the same pod sets and chain, and the same job's, or the same hub's if no job has
 // taken it up yet.
 func ReplacesSlice(wl, older *kueue.Workload) bool {
 	named, found := ReplacedSlice(wl)
-	if !found || named != client.ObjectKeyFromObject(older) || !IsElastic(older) || SliceName(wl) != SliceName(older) || !isYounger(wl, older) {
+	if !found || named != client.ObjectKeyFromObject(older) || !IsElastic(older) || SliceName(wl) != SliceName(older) || wl.CreationTimestamp.Before(&older.CreationTimestamp) {
 		return false
 	}
 	sameSets := slices.EqualFunc(wl.Spec.PodSets, older.Spec.PodSets, func(a, b kueue.PodSet) bool { return a.Name == b.Name })
 	return sameSets && isOfSameJob(wl, older)
-}
-
-// isYounger orders slices of a job strictly, so that no two replace each other.
-func isYounger(wl, older *kueue.Workload) bool {
-	return cmp.Or(wl.CreationTimestamp.Compare(older.CreationTimestamp.Time), cmp.Compare(wl.UID, older.UID)) > 0
 }
 
 // isOfSameJob goes by the job that controls both. A copy that a hub has just made has none.
@@ -72,4 +68,36 @@ func ReplaceSlice(old, by *kueue.Workload, now time.Time) []kube.Event {
 		return nil
 	}
 	return []kube.Event{{Reason: string(kueue.ReasonWorkloadSliceReplaced), Action: "Replaced", Note: message}}
+}
+
+// IsAdmissionTooLarge tells whether the admission is for more pods than the Workload has: it was scaled down since.
+func IsAdmissionTooLarge(wl *kueue.Workload) bool {
+	return HasQuota(wl) && IsElastic(wl) && ShrinkAdmission(wl.DeepCopy())
+}
+
+// ShrinkAdmission has the admission say no more pods than the Workload has, and what those use. It reports whether that changed anything.
+func ShrinkAdmission(wl *kueue.Workload) bool {
+	changed := false
+	for i := range wl.Status.Admission.PodSetAssignments {
+		psa := &wl.Status.Admission.PodSetAssignments[i]
+		for j := range wl.Spec.PodSets {
+			set := &wl.Spec.PodSets[j]
+			if set.Name != psa.Name || psa.Count == nil || *psa.Count <= set.Count || set.Count < 0 {
+				continue
+			}
+			for name, total := range psa.ResourceUsage {
+				psa.ResourceUsage[name] = share(total, *psa.Count, set.Count)
+			}
+			psa.Count, changed = &set.Count, true
+		}
+	}
+	return changed
+}
+
+// share is what so many of the pods use that use the total together. What an int64 cannot hold in thousandths is counted in units.
+func share(total resource.Quantity, all, some int32) resource.Quantity {
+	if total.CmpInt64(1<<50) > 0 {
+		return *resource.NewQuantity(total.Value()/int64(all)*int64(some), total.Format)
+	}
+	return *resource.NewMilliQuantity(total.MilliValue()/int64(all)*int64(some), total.Format)
 }

@@ -39,9 +39,10 @@ func Kind() job.Kind[*batchv1.Job] {
 		Progress:             progress,
 		ControllerObserved:   controllerObserved,
 		LastControllerUpdate: lastControllerUpdate,
-		Elastic:              true,
+		Elastic:              job.ElasticTemplates(templates),
 		Stop:                 stop,
 		Webhook: job.Webhook[*batchv1.Job]{
+			Default:      gateElastic,
 			Validate:     validate,
 			TemplatePath: func(*batchv1.Job, int) *field.Path { return field.NewPath("spec", "template", "metadata") },
 		},
@@ -70,6 +71,21 @@ func podSets(j *batchv1.Job) ([]kueue.PodSet, error) {
 		set.MinCount = floor
 	}
 	return []kueue.PodSet{set}, nil
+}
+
+// templates are the one that the job has.
+func templates(j *batchv1.Job) []job.Template {
+	path := field.NewPath("spec")
+	return []job.Template{{
+		Name: string(podSetName), Count: int64(podCount(j)), Pod: &j.Spec.Template, Path: path, Metadata: path.Child("template", "metadata"),
+	}}
+}
+
+// gateElastic has the pods of an elastic job that is queued wait until what they need has been admitted (contract: job-kinds.md 15).
+func gateElastic(j *batchv1.Job, gates job.Gates) {
+	if gates.ElasticJobs && isElastic(j) && job.QueueName(j) != "" {
+		job.GateElastically(&j.Spec.Template)
+	}
 }
 
 // podCount is how many pods run at a time: no more than parallelism, no more than there is work for.

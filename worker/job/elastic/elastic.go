@@ -44,6 +44,7 @@ type Choice struct {
 // Choose sorts out the slices of a job: who runs, who is next, and who ends. No slice that holds quota ends unless another one that holds
 // quota, and keeps it, is there in its place.
 func Choose(list []Slice) Choice {
+	list = withoutCycles(list)
 	c := Choice{Running: running(list), Next: None}
 	if c.Running == None {
 		return c
@@ -63,6 +64,27 @@ func Choose(list []Slice) Choice {
 		}
 	}
 	return c
+}
+
+// withoutCycles returns the slices without the claims by which some would replace each other.
+func withoutCycles(list []Slice) []Slice {
+	byName := map[string]int{}
+	for i := range list {
+		byName[list[i].Name] = i
+	}
+	honest := slices.Clone(list)
+	for i := range list {
+		at, found := i, true
+		for range list {
+			if at, found = byName[list[at].Replaces]; !found || at == i {
+				break
+			}
+		}
+		if found && at == i {
+			honest[i].Replaces = ""
+		}
+	}
+	return honest
 }
 
 // running returns the place of the slice by which the job runs: the newest that holds quota and is not replaced by one that does as well;
@@ -89,19 +111,19 @@ func running(list []Slice) int {
 // isTakenOver tells whether another slice that holds quota, and may keep it, replaces the slice.
 func isTakenOver(list []Slice, i int) bool {
 	return slices.ContainsFunc(list, func(s Slice) bool {
-		return s.Replaces == list[i].Name && s.Reserved && !s.Evicted && isNewer(&s, &list[i])
+		return s.Replaces == list[i].Name && s.Reserved && !s.Evicted
 	})
 }
 
 // isReplaced tells whether another slice claims the place of the slice.
 func isReplaced(list []Slice, i int) bool {
-	return slices.ContainsFunc(list, func(s Slice) bool { return s.Replaces == list[i].Name && isNewer(&s, &list[i]) })
+	return slices.ContainsFunc(list, func(s Slice) bool { return s.Replaces == list[i].Name })
 }
 
 // isNext tells whether the slice waits to take over from the one that runs.
 func isNext(list []Slice, i, from int) bool {
 	s := &list[i]
-	return i != from && !s.Reserved && !s.Evicted && s.Replaces == list[from].Name && isNewer(s, &list[from])
+	return i != from && !s.Reserved && !s.Evicted && s.Replaces == list[from].Name
 }
 
 // isNewer orders slices strictly: by their creation, those of the same second by UID.

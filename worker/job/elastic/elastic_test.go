@@ -65,8 +65,8 @@ func TestWhatBecomesOfTheSlicesOfAJob(t *testing.T) {
 		"one that was evicted before the next took over":   {"a+! b+<a", "b runs, a is replaced"},
 		"one that was evicted after it had taken over":     {"a+ b+!<a", "a runs, b is out of sync"},
 		"two that were evicted":                            {"a! b!<a", "b runs, a is replaced"},
-		"two that claim each other's place":                {"a+<b b+<a", "b runs, a is replaced"},
-		"an older one that claims the place of a younger":  {"a<b b+", "b runs, a is out of sync"},
+		"two that claim each other's place":                {"a+<b b+<a", "b runs, a is out of sync"},
+		"an older one that claims the place of a younger":  {"a<b b+", "b runs, a is next"},
 		"one that claims its own place":                    {"a+<a", "a runs"},
 	} {
 		t.Run(name, func(t *testing.T) {

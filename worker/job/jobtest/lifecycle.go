@@ -250,7 +250,7 @@ func (s suite[T]) refused() {
 	} {
 		s.wantRefusal(c, text, s.with(change))
 	}
-	if !s.kind.Elastic {
+	if s.kind.Elastic == nil {
 		s.wantRefusal(c, "metadata.annotations[kueue.x-k8s.io/elastic-job]: Forbidden: elastic job is not supported for \""+s.kind.GVK.String()+"\"",
 			s.with(func(_, a map[string]string) { a[kueue.ElasticJobAnnotation] = "true" }))
 	}

@@ -32,7 +32,7 @@ func AsksAtMost(rc *rayv1.RayCluster, paid []kueue.PodSet) bool {
 		return false
 	}
 	for i := range asked {
-		scaled := IsElastic(rc) && isGated(&asked[i].Template)
+		scaled := IsElastic(rc) && job.IsElasticallyGated(&asked[i].Template)
 		if asked[i].Name != paid[i].Name || asked[i].Count > paid[i].Count && !scaled ||
 			!job.RequestsAtMost(&asked[i].Template.Spec, &paid[i].Template.Spec) {
 			return false

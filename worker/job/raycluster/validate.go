@@ -2,17 +2,16 @@ package raycluster
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/workload"
 )
 
 // maxPodSets is how many pod sets a Workload can have.
@@ -56,7 +55,7 @@ func ValidateEmbedded(owner client.Object, spec *rayv1.RayClusterSpec, others in
 
 // IsElastic tells whether the job may be scaled while it runs.
 func IsElastic(obj client.Object) bool {
-	return obj.GetAnnotations()[kueue.ElasticJobAnnotation] == "true"
+	return workload.IsElastic(obj)
 }
 
 // GateElastic lets the pods of an elastic job wait until what they need has been admitted.
@@ -65,14 +64,8 @@ func GateElastic(obj client.Object, spec *rayv1.RayClusterSpec, gates job.Gates)
 		return
 	}
 	for _, t := range Templates(spec, nil) {
-		if !isGated(t.Pod) {
-			t.Pod.Spec.SchedulingGates = append(t.Pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: kueue.ElasticJobSchedulingGate})
-		}
+		job.GateElastically(t.Pod)
 	}
-}
-
-func isGated(t *corev1.PodTemplateSpec) bool {
-	return slices.Contains(t.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: kueue.ElasticJobSchedulingGate})
 }
 
 // validateGates wants every pod of an elastic job gated, the workers' said first.
@@ -80,7 +73,7 @@ func validateGates(spec *rayv1.RayClusterSpec, base *field.Path) field.ErrorList
 	var errs field.ErrorList
 	list := Templates(spec, base)
 	for _, t := range append(list[1:], list[0]) {
-		if !isGated(t.Pod) {
+		if !job.IsElasticallyGated(t.Pod) {
 			path := t.Path.Child("template", "spec", "schedulingGates")
 			errs = append(errs, field.Invalid(path, t.Pod.Spec.SchedulingGates, "an elastic job must have the ElasticJobSchedulingGate"))
 		}

@@ -39,7 +39,7 @@ func Kind() job.Kind[*rayv1.RayJob] {
 		Ignores:              usesExistingCluster,
 		ControllerObserved:   controllerObserved,
 		LastControllerUpdate: lastControllerUpdate,
-		Elastic:              true,
+		Elastic:              job.ElasticTemplates(templates, submitterSet),
 		Children:             children(),
 		Webhook: job.Webhook[*rayv1.RayJob]{
 			Validate:    func(_, j *rayv1.RayJob) field.ErrorList { return validate(j) },

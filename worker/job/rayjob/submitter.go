@@ -12,6 +12,9 @@ import (
 	"switchyard.dev/worker/job/raycluster"
 )
 
+// submitterSet is the pod set of the pod that submits the RayJob.
+const submitterSet = "submitter"
+
 // hasSubmitterPod tells whether a batch Job submits the RayJob, which is so unless another mode is named.
 func hasSubmitterPod(j *rayv1.RayJob) bool {
 	return j.Spec.SubmissionMode == rayv1.K8sJobMode || j.Spec.SubmissionMode == ""
@@ -31,7 +34,7 @@ func templates(j *rayv1.RayJob) []job.Template {
 	if pod == nil {
 		pod = defaultSubmitter(j.Spec.RayClusterSpec)
 	}
-	return append(list, job.Template{Name: "submitter", Count: 1, Pod: pod, Path: path, Metadata: path.Child("metadata")})
+	return append(list, job.Template{Name: submitterSet, Count: 1, Pod: pod, Path: path, Metadata: path.Child("metadata")})
 }
 
 // place puts the submitter's template into the RayJob where it has none: KubeRay's own could not be placed.

@@ -39,7 +39,7 @@ func Kind() job.Kind[*rayv1.RayService] {
 		Progress:               progress,
 		KeepsQuotaWhileDeleted: cleansRedisUp,
 		LastControllerUpdate:   lastControllerUpdate,
-		Elastic:                true,
+		Elastic:                job.ElasticTemplates(templates),
 		Children:               children(),
 		Webhook: job.Webhook[*rayv1.RayService]{
 			Default: func(rs *rayv1.RayService, gates job.Gates) {

@@ -70,7 +70,7 @@ func TestWhatIsRefusedOfAManagedApplication(t *testing.T) {
 		})
 	}
 	rules := sparkapplication.Kind().Webhook
-	if !rules.ManagedOnly || !rules.NoPrebuilt || sparkapplication.Kind().Elastic {
+	if !rules.ManagedOnly || !rules.NoPrebuilt || sparkapplication.Kind().Elastic != nil {
 		t.Error("rules are missing")
 	}
 	if driver, executor := rules.TemplatePath(sample(), 0).String(), rules.TemplatePath(sample(), 1).String(); driver != "spec.driver" || executor != "spec.executor" {

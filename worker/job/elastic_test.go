@@ -1,0 +1,311 @@
+package job_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission/lifecycle"
+	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
+)
+
+func newElasticJob() *batchv1.Job {
+	j := newJob()
+	j.Annotations[kueue.ElasticJobAnnotation] = "true"
+	j.Spec.Completions = nil
+	return j
+}
+
+// slice returns the only Workload that has not finished and of which the condition holds.
+func (c *cluster) slice(holds func(*kueue.Workload) bool) *kueue.Workload {
+	c.Helper()
+	var found []kueue.Workload
+	for _, wl := range c.workloads() {
+		if !workload.IsFinished(&wl) && holds(&wl) {
+			found = append(found, wl)
+		}
+	}
+	if len(found) != 1 {
+		c.Fatalf("%d slices", len(found))
+	}
+	return &found[0]
+}
+
+func (c *cluster) running() *kueue.Workload { c.Helper(); return c.slice(workload.HasQuota) }
+
+func (c *cluster) pending() *kueue.Workload {
+	c.Helper()
+	return c.slice(func(wl *kueue.Workload) bool { return !workload.HasQuota(wl) })
+}
+
+// admitSlice gives the slice that waits its quota, as the scheduler would.
+func (c *cluster) admitSlice() *kueue.Workload {
+	c.Helper()
+	wl := c.pending()
+	set := wl.Spec.PodSets[0]
+	a := &kueue.Admission{ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{assigned(set.Name, "h100", set.Count)}}
+	a.PodSetAssignments[0].ResourceUsage = corev1.ResourceList{"cpu": *resource.NewQuantity(2*int64(set.Count), resource.DecimalSI)}
+	workload.ReserveQuota(wl, a, nil, "Quota reserved", c.clock.Now())
+	c.requireNoError(kube.ApplyAdmission(c.Context(), c.Client, wl))
+	return wl
+}
+
+func (c *cluster) scale(pods int32) {
+	c.Helper()
+	c.clock.Step(time.Minute)
+	c.changeJob(func(j *batchv1.Job) { j.Spec.Parallelism = &pods; j.Generation++ })
+}
+
+// newRunningElastic is a cluster in which an elastic job of two pods runs.
+func newRunningElastic(t *testing.T, j *batchv1.Job) *cluster {
+	t.Helper()
+	c := newClusterWith(t, func(o *options) { o.WaitForPodsReady = false }, j, newFlavor("h100"))
+	c.wantWrites("create Workload")
+	c.admitSlice()
+	c.wantWrites("patch Job")
+	return c
+}
+
+func TestAnElasticJobStartsWithItsPodsGated(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	wl := c.running()
+	if wl.Annotations[kueue.ElasticJobAnnotation] != "true" || wl.Annotations[kueue.WorkloadSliceNameAnnotation] != wl.Name || wl.Annotations[kueue.WorkloadSliceReplacementForAnnotation] != "" {
+		t.Errorf("annotations %v", wl.Annotations)
+	}
+	template := c.job().Spec.Template
+	if !job.IsElasticallyGated(&template) || template.Annotations[kueue.WorkloadSliceNameAnnotation] != wl.Name || *c.job().Spec.Suspend {
+		t.Errorf("the job's template is %+v", template)
+	}
+}
+
+func TestAJobThatGrowsGetsAnotherSlice(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	first := c.running()
+	c.scale(5)
+	c.wantWrites("create Workload")
+	next := c.pending()
+	if next.Spec.PodSets[0].Count != 5 || next.Annotations[kueue.WorkloadSliceReplacementForAnnotation] != namespace+"/"+first.Name || workload.SliceName(next) != first.Name {
+		t.Errorf("the next slice is %+v", next)
+	}
+	if _, placed := next.Spec.PodSets[0].Template.Spec.NodeSelector["gpu"]; placed {
+		t.Error("what was injected for the first slice is in the second")
+	}
+	if *c.job().Spec.Suspend {
+		t.Error("the job does not run on meanwhile")
+	}
+	c.admitSlice()
+	c.wantWrites("apply Workload/status", "patch Workload")
+	if now := c.running(); now.Name != next.Name || *c.job().Spec.Suspend {
+		t.Errorf("%s runs", now.Name)
+	}
+	c.ended(first.Name, "WorkloadSliceReplaced: Replaced to accommodate a new workload slice")
+	c.scale(6)
+	c.wantWrites("create Workload")
+	if third := c.pending(); workload.SliceName(third) != first.Name || third.Annotations[kueue.WorkloadSliceReplacementForAnnotation] != namespace+"/"+next.Name {
+		t.Errorf("the third slice is %v", third.Annotations)
+	}
+}
+
+// ended checks how a slice has ended, and that nothing keeps it.
+func (c *cluster) ended(name, want string) {
+	c.Helper()
+	wl := &kueue.Workload{}
+	c.requireNoError(c.Get(c.Context(), client.ObjectKey{Namespace: namespace, Name: name}, wl))
+	end := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished)
+	if end == nil || end.Reason+": "+end.Message != want || len(wl.Finalizers) > 0 {
+		c.Errorf("%s: %+v, finalizers %v", name, end, wl.Finalizers)
+	}
+}
+
+func TestAJobThatShrinksKeepsItsSlice(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	c.scale(1)
+	c.wantWrites("patch Workload", "apply Workload/status")
+	wl := c.running()
+	psa := wl.Status.Admission.PodSetAssignments[0]
+	if used := psa.ResourceUsage["cpu"]; wl.Spec.PodSets[0].Count != 1 || *psa.Count != 1 || used.Value() != 2 {
+		t.Errorf("it has %+v", psa)
+	}
+	c.scale(2)
+	c.wantWrites("create Workload")
+}
+
+func TestASliceThatWaitsFollowsTheJob(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	c.scale(5)
+	c.reconcileAll()
+	for _, pods := range []int32{7, 3, 2, 1} {
+		c.scale(pods)
+		c.wantWrites("patch Workload")
+		if got := c.pending().Spec.PodSets[0].Count; got != pods {
+			t.Errorf("%d pods, want %d", got, pods)
+		}
+	}
+	c.admitSlice()
+	c.reconcileAll()
+	if got := c.running().Spec.PodSets[0].Count; got != 1 {
+		t.Errorf("it runs with %d", got)
+	}
+}
+
+func TestAnElasticJobThatIsEvictedStopsAndItsNextSliceWaits(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	c.changeJobStatus(running)
+	c.scale(5)
+	c.reconcileAll()
+	first, next := c.running(), c.pending()
+	workload.Evict(first, lifecycle.Eviction{Reason: "Preempted"}, c.clock.Now())
+	c.requireNoError(kube.ApplyAdmission(t.Context(), c.Client, first))
+	c.wantWrites("patch Job")
+	if !*c.job().Spec.Suspend || c.running().Name != first.Name {
+		t.Error("quota is released before the pods are gone")
+	}
+	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Active, s.Ready, s.StartTime = 0, nil, nil })
+	c.reconcileAll()
+	c.ended(first.Name, "WorkloadSliceReplaced: Replaced to accommodate a new workload slice")
+	if left := c.pending(); left.Name != next.Name || left.Spec.PodSets[0].Count != 5 {
+		t.Errorf("%s waits", left.Name)
+	}
+	if _, placed := c.job().Spec.Template.Spec.NodeSelector["gpu"]; placed {
+		t.Error("the job is not restored")
+	}
+	c.admitSlice()
+	c.wantWrites("patch Job")
+	if *c.job().Spec.Suspend {
+		t.Error("the job does not start again")
+	}
+}
+
+func TestADeletedSliceTakesTheRightToRunWithIt(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	c.requireNoError(c.Delete(t.Context(), c.running()))
+	c.reconcileAll()
+	if wl := c.pending(); !*c.job().Spec.Suspend || wl.Annotations[kueue.WorkloadSliceReplacementForAnnotation] != "" {
+		t.Errorf("suspended %t, waiting %v", *c.job().Spec.Suspend, wl.Annotations)
+	}
+}
+
+func TestADeletedNextSliceIsMadeAgain(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	c.scale(5)
+	c.reconcileAll()
+	c.requireNoError(c.Delete(t.Context(), c.pending()))
+	c.wantWrites("patch Workload", "create Workload")
+	if *c.job().Spec.Suspend || c.pending().Spec.PodSets[0].Count != 5 {
+		t.Error("the job has stopped")
+	}
+}
+
+// Nothing holds the new pods of a job back whose template was not gated when it started: it is stopped, and starts again with gates.
+func TestAJobThatRunsWithoutGatesIsNotScaled(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	c.changeJob(func(j *batchv1.Job) {
+		j.Spec.Template.Spec.SchedulingGates = nil
+		j.Spec.Parallelism = ptr.To[int32](50)
+	})
+	c.reconcileOnce()
+	if !*c.job().Spec.Suspend {
+		t.Error("it runs with more pods than it has quota for")
+	}
+	c.reconcileAll()
+	if template := c.job().Spec.Template; !job.IsElasticallyGated(&template) || c.pending().Spec.PodSets[0].Count != 50 {
+		t.Error("it starts again without gates")
+	}
+}
+
+func TestAnElasticJobThatAsksForOtherPodsIsStopped(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	c.changeJob(func(j *batchv1.Job) { j.Spec.Template.Spec.Containers[0].Image = "train:2" })
+	c.reconcileAll()
+	if !*c.job().Spec.Suspend {
+		t.Error("it runs")
+	}
+}
+
+func TestTheEndOfAnElasticJobIsThatOfAllItsSlices(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	c.scale(5)
+	c.reconcileAll()
+	c.changeJobStatus(complete)
+	c.reconcileAll()
+	for _, wl := range c.workloads() {
+		c.ended(wl.Name, "Succeeded: "+finishedMessage(&wl))
+	}
+}
+
+func finishedMessage(wl *kueue.Workload) string {
+	if c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished); c != nil {
+		return c.Message
+	}
+	return "nothing"
+}
+
+func TestAPriorityChangeReachesBothSlices(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	c.scale(5)
+	c.reconcileAll()
+	class := &kueue.WorkloadPriorityClass{Value: 9}
+	class.Name = "high"
+	c.requireNoError(c.Create(t.Context(), class))
+	c.changeJob(func(j *batchv1.Job) { j.Labels[kueue.PriorityClassLabel] = "high" })
+	c.wantWrites("patch Workload", "patch Workload")
+	if *c.running().Spec.Priority != 9 || *c.pending().Spec.Priority != 9 {
+		t.Error("a slice has another priority")
+	}
+}
+
+func TestASliceOfChecksDoesNotStopTheJob(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	c.scale(5)
+	c.reconcileAll()
+	wl := c.pending()
+	a := &kueue.Admission{ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{assigned("main", "h100", 5)}}
+	workload.ReserveQuota(wl, a, []string{"check"}, "Quota reserved", c.clock.Now())
+	c.requireNoError(kube.ApplyAdmission(t.Context(), c.Client, wl))
+	c.reconcileAll()
+	if *c.job().Spec.Suspend || c.running().Name != wl.Name {
+		t.Error("the job was stopped")
+	}
+}
+
+func TestWithTheGateOffAnElasticJobIsLikeAnyOther(t *testing.T) {
+	c := newClusterWith(t, func(o *options) { o.Gates.ElasticJobs = false; o.WaitForPodsReady = false }, newElasticJob(), newFlavor("h100"))
+	c.reconcileAll()
+	c.admit("h100")
+	c.reconcileAll()
+	template := c.job().Spec.Template
+	if c.workload().Annotations[kueue.ElasticJobAnnotation] != "" || job.IsElasticallyGated(&template) {
+		t.Error("it is elastic")
+	}
+	c.scale(5)
+	c.reconcileAll()
+	if !*c.job().Spec.Suspend {
+		t.Error("it is scaled while it runs")
+	}
+}
+
+// Slices that are gone or were forged, in whatever order they are seen, leave one that runs and at most one that waits.
+func TestForgedSlicesEnd(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	forged := c.running().DeepCopy()
+	forged.ObjectMeta.Name, forged.ResourceVersion, forged.UID = "forged", "", "forged-uid"
+	forged.Status = kueue.WorkloadStatus{}
+	forged.Annotations[kueue.WorkloadSliceReplacementForAnnotation] = "other-team/victim"
+	c.requireNoError(c.Create(t.Context(), forged))
+	c.reconcileAll()
+	c.ended("forged", "OutOfSync: The workload slice is out of sync with its parent job")
+	if *c.job().Spec.Suspend || !slices.ContainsFunc(c.workloads(), func(wl kueue.Workload) bool { return !strings.HasPrefix(wl.Name, "forged") && workload.HasQuota(&wl) && !workload.IsFinished(&wl) }) {
+		t.Error("the job lost its slice")
+	}
+}

@@ -1,0 +1,334 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/hashicorp/go-multierror"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/job/elastic"
+	"switchyard.dev/worker/workload"
+)
+
+// Elastic jobs have slices in place of one Workload (contract: job-kinds.md 15): package elastic decides which of them run, wait and end.
+
+// Elastic declares how a job of the kind may be scaled while it runs.
+type Elastic[T client.Object] struct {
+	// Gated tells whether all pods that the job's controller makes for its pod sets wait for the gate of elastic jobs. A job that runs
+	// without is not elastic, whatever it says: nothing would hold its new pods back.
+	Gated func(T) bool
+	// Ungated are pod sets whose pods never wait.
+	Ungated []kueue.PodSetReference
+}
+
+// Messages of Finished (contract: job-kinds.md 15).
+const (
+	messageSliceReplaced  = "Replaced to accommodate a new workload slice"
+	messageSliceOutOfSync = "The workload slice is out of sync with its parent job"
+)
+
+// slices are the Workloads of an elastic job besides the one by which it runs.
+type sliceSet struct {
+	// next waits to take over, nil if there is none.
+	next *kueue.Workload
+	// endings are to be finished now, with reason and message.
+	endings []sliceEnding
+	// released have ended, or are on their way out without quota, and are still kept by our finalizer.
+	released []*kueue.Workload
+	// names are those of all Workloads that the job owns or has owned.
+	names map[string]bool
+	// resized is the Workload whose counts do not say what the job asks for, if they can be changed in place.
+	resized *kueue.Workload
+}
+
+// sliceEnding is a slice that is of no use any more, and why.
+type sliceEnding struct {
+	wl      *kueue.Workload
+	reason  kueue.Reason
+	message string
+}
+
+// isElastic tells whether the job can be scaled by slices.
+func (r *reconciler[T]) isElastic(job T) bool {
+	e := r.kind.Elastic
+	if e == nil || !r.opts.Gates.ElasticJobs || !workload.IsElastic(job) {
+		return false
+	}
+	return r.kind.Suspended(job) || r.runsElsewhere(job) || e.Gated(job)
+}
+
+// observeSlices sorts the Workloads that a job of this name owns, or has owned, if it is elastic.
+func (r *reconciler[T]) observeSlices(s *snapshot[T], owned []kueue.Workload) {
+	s.facts.Elastic = true
+	s.slices.names = map[string]bool{}
+	var live, ended []*kueue.Workload
+	for i := range owned {
+		wl := &owned[i]
+		s.slices.names[wl.Name] = true
+		guarded := controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
+		switch {
+		case !s.isOwnerOf(wl):
+			if guarded || r.orphans.mayBeOrphan(wl) {
+				s.orphans = append(s.orphans, wl)
+			}
+		case workload.IsFinished(wl):
+			ended = append(ended, wl)
+		case !wl.DeletionTimestamp.IsZero() && !workload.HasQuota(wl) && wl.Status.ClusterName == nil && len(owned) > 1:
+			s.slices.released = append(s.slices.released, wl)
+		default:
+			live = append(live, wl)
+		}
+	}
+	s.facts.Orphans = len(s.orphans) > 0
+	s.chooseSlices(live)
+	if s.wl == nil {
+		s.wl = lastOutcome(ended)
+	}
+	for _, wl := range ended {
+		if wl != s.wl {
+			s.slices.released = append(s.slices.released, wl)
+		}
+	}
+	s.slices.released = slices.DeleteFunc(s.slices.released, func(wl *kueue.Workload) bool {
+		return !controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
+	})
+	s.facts.StaleSlices = len(s.slices.endings)+len(s.slices.released) > 0
+}
+
+// chooseSlices finds the slice by which the job runs, the next one, and those that end.
+func (s *snapshot[T]) chooseSlices(live []*kueue.Workload) {
+	list := make([]elastic.Slice, len(live))
+	for i, wl := range live {
+		list[i] = elastic.Slice{
+			Name: wl.Name, UID: string(wl.UID), Created: wl.CreationTimestamp.Time, Reserved: workload.HasQuota(wl), Evicted: workload.IsEvicted(wl),
+		}
+		for _, older := range live {
+			if workload.ReplacesSlice(wl, older) {
+				list[i].Replaces = older.Name
+			}
+		}
+	}
+	choice := elastic.Choose(list)
+	if choice.Running != elastic.None {
+		s.wl = live[choice.Running]
+	}
+	if choice.Next != elastic.None {
+		s.slices.next = live[choice.Next]
+	}
+	for _, end := range choice.End {
+		e := sliceEnding{wl: live[end.Slice], reason: kueue.ReasonOutOfSync, message: messageSliceOutOfSync}
+		if end.Replaced {
+			e.reason, e.message = kueue.ReasonWorkloadSliceReplaced, messageSliceReplaced
+		}
+		s.slices.endings = append(s.slices.endings, e)
+	}
+}
+
+// lastOutcome returns the newest Workload that says how the job has ended, or that it cannot start; nil if there is none.
+func lastOutcome(ended []*kueue.Workload) *kueue.Workload {
+	var last *kueue.Workload
+	for _, wl := range ended {
+		c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished)
+		ofSlice := c.Reason == string(kueue.ReasonWorkloadSliceReplaced) || c.Reason == string(kueue.ReasonOutOfSync)
+		if !ofSlice && (last == nil || last.CreationTimestamp.Before(&wl.CreationTimestamp)) {
+			last = wl
+		}
+	}
+	return last
+}
+
+// endSlices finishes the slices that are of no use any more, and lets go of those that have ended.
+func (r *reconciler[T]) endSlices(ctx context.Context, s *snapshot[T]) error {
+	var failed *multierror.Error
+	for _, end := range s.slices.endings {
+		wl := end.wl.DeepCopy()
+		workload.Finish(wl, end.reason, end.message, s.facts.Now)
+		err := r.writer.applyAdmission(ctx, wl)
+		if err == nil {
+			err = r.writer.patchObject(ctx, wl, withoutFinalizer(wl))
+		}
+		failed = multierror.Append(failed, err)
+	}
+	for _, wl := range s.slices.released {
+		failed = multierror.Append(failed, r.writer.patchObject(ctx, wl, withoutFinalizer(wl)))
+	}
+	return failed.ErrorOrNil()
+}
+
+// compareSlices tells how the job differs from the slices that it has, one of which holds quota.
+func (r *reconciler[T]) compareSlices(ctx context.Context, s *snapshot[T]) error {
+	sets, err := r.composer.buildPodSets(ctx, s.job)
+	if err != nil {
+		s.facts.Link = LinkStale
+		return s.cannotCompose(err)
+	}
+	if workload.IsAdmissionTooLarge(s.wl) {
+		s.facts.AdmissionTooLarge = true
+		return nil
+	}
+	placement, err := r.buildPlacements(ctx, s)
+	if err != nil {
+		return err
+	}
+	asked := podCounts(sets)
+	change := elastic.Compare(podCounts(s.wl.Spec.PodSets), asked)
+	if change == elastic.Incompatible || !r.matchesWorkload(s, withCounts(sets, podCounts(s.wl.Spec.PodSets)), placement) {
+		return r.observeMismatch(ctx, s, sets)
+	}
+	if err := r.compareSliceSettings(ctx, s); err != nil || s.facts.Outdated {
+		return err
+	}
+	if s.facts.CannotCompose == "" && s.facts.Admitted && s.facts.Suspended && !s.facts.CannotPlace {
+		s.prepareStart(r, placement)
+	}
+	if s.facts.Evicted || r.opts.Gates.PrebuiltWorkloadName(s.job) != "" { // Whoever made that Workload scales it.
+		return nil
+	}
+	return r.observeResize(ctx, s, change, asked)
+}
+
+// observeResize prepares what brings the slices in line with the counts that the job asks for.
+func (r *reconciler[T]) observeResize(ctx context.Context, s *snapshot[T], change elastic.Change, asked []elastic.Count) error {
+	target := s.wl
+	if s.slices.next != nil {
+		target = s.slices.next
+		if elastic.Compare(podCounts(target.Spec.PodSets), asked) != elastic.Same {
+			change = elastic.Shrunk
+		} else {
+			change = elastic.Same
+		}
+	}
+	switch change {
+	case elastic.Shrunk:
+		s.facts.Resize = ResizeInPlace
+		s.slices.resized, s.desired = target, target.DeepCopy()
+		s.desired.Spec.PodSets = withCounts(s.desired.Spec.PodSets, asked)
+	case elastic.Grown:
+		next, err := r.composer.buildWorkload(ctx, s.job, withCounts(s.wl.Spec.PodSets, asked))
+		if err != nil {
+			return s.cannotCompose(err)
+		}
+		r.nameSlice(s, next)
+		next.Annotations[kueue.WorkloadSliceNameAnnotation] = workload.SliceName(s.wl)
+		next.Annotations[kueue.WorkloadSliceReplacementForAnnotation] = workloadName(s.wl)
+		s.facts.Resize, s.desired = ResizeBySlice, next
+	case elastic.Same, elastic.Incompatible:
+	}
+	return nil
+}
+
+// compareSliceSettings tells whether the slice by which the job runs, or the next one, has the job's queue, priority, gates and time limit.
+func (r *reconciler[T]) compareSliceSettings(ctx context.Context, s *snapshot[T]) error {
+	if err := r.compareSettings(ctx, s); err != nil || s.facts.Outdated || s.slices.next == nil || s.facts.CannotCompose != "" {
+		return err
+	}
+	synced, outdated, err := r.composer.syncWorkload(ctx, s.job, s.slices.next)
+	if err != nil {
+		return s.cannotCompose(err)
+	}
+	if outdated {
+		s.desired, s.slices.resized, s.facts.Outdated = synced, s.slices.next, true
+	}
+	return nil
+}
+
+// nameSlice makes a new Workload a slice of the job, under a name that none of its Workloads has: the job's generation tells slices apart
+// (contract: kueue-api.md 2.6), and where that does not suffice their number.
+func (r *reconciler[T]) nameSlice(s *snapshot[T], wl *kueue.Workload) {
+	extra := strconv.FormatInt(s.job.GetGeneration(), 10)
+	name := func(extra string) string {
+		return WorkloadName(r.kind.GVK, s.job.GetName(), s.job.GetUID(), r.opts.Gates.ShortWorkloadNames, extra)
+	}
+	wl.Name = name(extra)
+	for n := 1; s.slices.names[wl.Name]; n++ {
+		wl.Name = name(extra + "_" + strconv.Itoa(n))
+	}
+	setAnnotation(wl, kueue.ElasticJobAnnotation, "true")
+	setAnnotation(wl, kueue.WorkloadSliceNameAnnotation, wl.Name)
+}
+
+func setAnnotation(wl *kueue.Workload, key, value string) {
+	metav1.SetMetaDataAnnotation(&wl.ObjectMeta, key, value)
+}
+
+// markElastic has the pods of an elastic job wait for their gate, and be found by the name of the chain.
+func (r *reconciler[T]) markElastic(wl *kueue.Workload, placements []Placement) {
+	for i := range placements {
+		p := &placements[i]
+		if p.Annotations == nil {
+			p.Annotations = map[string]string{}
+		}
+		p.Annotations[kueue.WorkloadSliceNameAnnotation] = workload.SliceName(wl)
+		if slices.Contains(r.kind.Elastic.Ungated, p.Name) {
+			continue
+		}
+		p.Labels[switchyard.ElasticPodLabel] = "true"
+		if gate := (corev1.PodSchedulingGate{Name: kueue.ElasticJobSchedulingGate}); !slices.Contains(p.SchedulingGates, gate) {
+			p.SchedulingGates = append(p.SchedulingGates, gate)
+		}
+	}
+}
+
+// podCounts are the sizes of pod sets.
+func podCounts(sets []kueue.PodSet) []elastic.Count {
+	counts := make([]elastic.Count, len(sets))
+	for i := range sets {
+		counts[i] = elastic.Count{Name: string(sets[i].Name), Pods: sets[i].Count}
+	}
+	return counts
+}
+
+// withCounts returns the pod sets with other counts, as many as there are.
+func withCounts(sets []kueue.PodSet, counts []elastic.Count) []kueue.PodSet {
+	sized := slices.Clone(sets)
+	for i := range min(len(sized), len(counts)) {
+		sized[i].Count, sized[i].MinCount = counts[i].Pods, nil
+	}
+	return sized
+}
+
+// ElasticTemplates declares a kind that is elastic if all of its pod templates are gated, but for those of the named pod sets.
+func ElasticTemplates[T client.Object](templates func(T) []Template, ungated ...kueue.PodSetReference) *Elastic[T] {
+	return &Elastic[T]{Ungated: ungated, Gated: func(job T) bool {
+		return !slices.ContainsFunc(templates(job), func(t Template) bool {
+			return !slices.Contains(ungated, PodSetName(t.Name)) && !IsElasticallyGated(t.Pod)
+		})
+	}}
+}
+
+// IsElasticallyGated tells whether the pods of a template wait for the gate of elastic jobs.
+func IsElasticallyGated(t *corev1.PodTemplateSpec) bool {
+	return slices.Contains(t.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: kueue.ElasticJobSchedulingGate})
+}
+
+// GateElastically has the pods of a template wait for the gate of elastic jobs.
+func GateElastically(t *corev1.PodTemplateSpec) {
+	if !IsElasticallyGated(t) {
+		t.Spec.SchedulingGates = append(t.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: kueue.ElasticJobSchedulingGate})
+	}
+}
+
+// observeElasticAncestor finds out whether an elastic ancestor has quota: that its next slice waits is no reason to stop.
+func (r *reconciler[T]) observeElasticAncestor(ctx context.Context, s *snapshot[T], found ancestry) error {
+	var owned kueue.WorkloadList
+	index := ownerIndexOf(found.kind.GVK().GroupKind())
+	err := r.client.List(ctx, &owned, client.InNamespace(s.job.GetNamespace()), client.MatchingFields{index: found.top.GetName()})
+	if err != nil {
+		return fmt.Errorf("list workloads of the owner %s: %w", found.top.GetName(), err)
+	}
+	for i := range owned.Items {
+		wl := &owned.Items[i]
+		s.facts.AncestorAdmitted = s.facts.AncestorAdmitted || metav1.IsControlledBy(wl, found.top) &&
+			workload.HasQuota(wl) && !workload.IsEvicted(wl) && !workload.IsFinished(wl)
+	}
+	return nil
+}
