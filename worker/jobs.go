@@ -15,6 +15,7 @@ import (
 	"switchyard.dev/worker/controller/workload"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
+	"switchyard.dev/worker/job/podgate"
 	"switchyard.dev/worker/job/podgroup"
 	"switchyard.dev/worker/manager"
 	"switchyard.dev/worker/metrics"
@@ -77,6 +78,12 @@ func (e *engine) integrations() ([]manager.Part, error) {
 	}
 	e.configured = jobkind.New(e.configuredKinds(options))
 	parts = append(parts, manager.Part{Name: "configured jobs", Add: func(_ context.Context, mgr ctrl.Manager) error { return e.configured.Setup(mgr) }})
+	if options.Gates.ElasticJobs && slices.ContainsFunc(kinds, job.Integration.Scales) {
+		parts = append(parts, manager.Part{Name: "pods of elastic jobs", Add: func(ctx context.Context, mgr ctrl.Manager) error {
+			gates := &podgate.Reconciler{Client: mgr.GetClient(), Clock: e.clock}
+			return gates.Setup(ctx, mgr)
+		}})
+	}
 	return append(parts, manager.Part{Name: "external jobs", Add: func(_ context.Context, mgr ctrl.Manager) error {
 		mgr.GetWebhookServer().Register(job.ExternalWebhookPath, job.ExternalWebhook(options))
 		return nil

@@ -50,6 +50,7 @@ func (external) LastControllerUpdate(client.Object) time.Time { return time.Time
 func (external) IsLocal(client.Object) bool                   { return false }
 func (external) ReportsOutcome() bool                         { return false }
 func (external) FollowsSpec() bool                            { return false }
+func (external) Scales() bool                                 { return false }
 func (external) SyncSpec(_, _ client.Object) bool             { return false }
 func (external) cleansUp(_, _ client.Object) bool             { return false }
 func (external) Setup(ctrl.Manager, Options) error            { return nil }

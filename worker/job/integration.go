@@ -56,6 +56,8 @@ type Integration interface {
 	// SyncSpec makes what remote follows of local like that, in memory, and tells whether it changes anything. Of kinds that follow nothing it
 	// changes nothing.
 	SyncSpec(local, remote client.Object) bool
+	// Scales tells whether jobs of this kind may be scaled while they run.
+	Scales() bool
 	// Progress reads the job's status.
 	Progress(client.Object) Progress
 	// StatusOutlivesPods tells whether the status of a job that has stopped may go on showing active pods ([Children.Decide]).

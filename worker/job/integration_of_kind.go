@@ -76,6 +76,9 @@ func (i integration[T]) CopyStatus(local, remote client.Object) (changed, deferr
 // FollowsSpec implements Integration.
 func (i integration[T]) FollowsSpec() bool { return i.kind.SyncSpec != nil }
 
+// Scales implements Integration.
+func (i integration[T]) Scales() bool { return i.kind.Elastic != nil }
+
 // SyncSpec implements Integration.
 func (i integration[T]) SyncSpec(local, remote client.Object) bool {
 	return i.kind.SyncSpec != nil && i.kind.SyncSpec(i.asJob(local), i.asJob(remote))

@@ -1,0 +1,203 @@
+package podgate
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	testclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/workload"
+)
+
+var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+
+// newPod is a pod of the chain "first"; a word says how it is: gated, running, ended, leaving.
+func newPod(name, state string) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "team", Name: name, Labels: map[string]string{kueue.PodSetLabel: "main"},
+		Annotations: map[string]string{kueue.WorkloadSliceNameAnnotation: "first"},
+	}}
+	switch state {
+	case "gated", "leaving":
+		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: kueue.ElasticJobSchedulingGate}, {Name: "mine"}}
+	case "ended":
+		pod.Status.Phase = corev1.PodSucceeded
+	}
+	if state == "leaving" {
+		pod.DeletionTimestamp = ptr.To(metav1.NewTime(noon))
+	}
+	return pod
+}
+
+func TestWhichPodsAreLetGo(t *testing.T) {
+	for name, row := range map[string]struct {
+		pods  string
+		grant int
+		want  []string
+	}{
+		"as many as were granted, by name":  {"c:gated a:gated b:gated", 2, []string{"a", "b"}},
+		"those that run use it up":          {"a:gated b:running", 1, nil},
+		"those that have ended do not":      {"a:gated b:ended", 1, []string{"a"}},
+		"those that leave are not let go":   {"a:leaving b:gated", 1, []string{"b"}},
+		"none if more run than was granted": {"a:running b:running c:gated", 1, nil},
+		"none of nothing":                   {"a:gated", 0, nil},
+		"no more than there are":            {"a:gated", 5, []string{"a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var pods []*corev1.Pod
+			for _, word := range strings.Fields(row.pods) {
+				podName, state, _ := strings.Cut(word, ":")
+				pods = append(pods, newPod(podName, state))
+			}
+			var got []string
+			for _, pod := range pick(pods, grant{pods: row.grant}) {
+				got = append(got, pod.Name)
+			}
+			if diff := cmp.Diff(row.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAPodWithOtherValuesStaysGated(t *testing.T) {
+	const request = "autoscaling.x-k8s.io/consume-provisioning-request"
+	g := grant{pods: 2, annotations: map[string]string{request: "new"}, nodeSelector: map[string]string{"zone": "a"}}
+	stale, other, fresh := newPod("a", "gated"), newPod("b", "gated"), newPod("c", "gated")
+	stale.Annotations[request] = "old"
+	other.Spec.NodeSelector = map[string]string{"zone": "b"}
+	let := pick([]*corev1.Pod{stale, other, fresh}, g)
+	if len(let) != 1 || let[0].Name != "c" {
+		t.Fatalf("let go: %v", let)
+	}
+	free := g.release(fresh)
+	if free.Annotations[request] != "new" || free.Spec.NodeSelector["zone"] != "a" || isGated(free) || len(free.Spec.SchedulingGates) != 1 {
+		t.Errorf("it is %+v", free)
+	}
+}
+
+func newSlice(name string, pods int32, age time.Duration) *kueue.Workload {
+	wl := &kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(noon.Add(-age)),
+			Annotations: map[string]string{kueue.ElasticJobAnnotation: "true", kueue.WorkloadSliceNameAnnotation: "first"},
+		},
+		Spec: kueue.WorkloadSpec{PodSets: []kueue.PodSet{{Name: "main", Count: pods}}},
+	}
+	a := &kueue.Admission{ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{{Name: "main", Count: ptr.To(pods)}}}
+	workload.ReserveQuota(wl, a, nil, "reserved", noon)
+	return wl
+}
+
+func TestContradictingChecksLetNobodyGo(t *testing.T) {
+	wl := newSlice("first", 2, 0)
+	for i := range 2 {
+		wl.Status.AdmissionChecks = append(wl.Status.AdmissionChecks, kueue.AdmissionCheckState{
+			Name: kueue.AdmissionCheckReference(fmt.Sprint("check", i)), State: kueue.CheckStateReady,
+			PodSetUpdates: []kueue.PodSetUpdate{{Name: "main", NodeSelector: map[string]string{"zone": fmt.Sprint(i)}}},
+		})
+	}
+	if _, err := grants(wl); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestWhichSliceCounts(t *testing.T) {
+	old, newest, evicted := newSlice("old", 1, time.Hour), newSlice("new", 2, 0), newSlice("evicted", 3, 0)
+	evicted.UID = "zzz"
+	evicted.Status.Conditions = append(evicted.Status.Conditions, metav1.Condition{Type: kueue.WorkloadEvicted, Status: metav1.ConditionTrue})
+	waits := newSlice("waits", 9, -time.Hour)
+	waits.Status = kueue.WorkloadStatus{}
+	if got := admitted([]kueue.Workload{*old, *evicted, *newest, *waits}); got == nil || got.Name != "new" {
+		t.Errorf("it is %v", got)
+	}
+	if got := admitted([]kueue.Workload{*waits, *evicted}); got != nil {
+		t.Errorf("it is %s", got.Name)
+	}
+}
+
+// Whatever pods come and go: never do more run than were granted, if no more did before.
+func FuzzNeverMorePodsRunThanWereGranted(f *testing.F) {
+	for seed := range int64(200) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed int64) {
+		chance := rand.New(rand.NewSource(seed))
+		g := grant{pods: chance.Intn(6)}
+		var pods []*corev1.Pod
+		running := func() int {
+			return len(pods) - len(slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return !isGated(p) && p.Status.Phase == "" }))
+		}
+		for range 60 {
+			switch chance.Intn(3) {
+			case 0:
+				pods = append(pods, newPod(fmt.Sprintf("%c%d", 'a'+chance.Intn(26), len(pods)), "gated"))
+			case 1:
+				if len(pods) > 0 {
+					pods[chance.Intn(len(pods))].Status.Phase = corev1.PodFailed
+				}
+			default:
+				for _, pod := range pick(pods, g) {
+					*pod = *g.release(pod)
+				}
+			}
+			if running() > g.pods {
+				t.Fatalf("%d run of %d", running(), g.pods)
+			}
+		}
+	})
+}
+
+func TestPodsAreLetGoByTheNewestSliceAlthoughTheFirstIsGone(t *testing.T) {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := fake.NewClientBuilder().WithScheme(s).WithIndex(&corev1.Pod{}, chainIndex, podChain).WithIndex(&kueue.Workload{}, chainIndex, sliceChain).
+		WithObjects(newPod("a", "gated"), newPod("b", "gated"), newPod("c", "gated"), newPod("d", "running")).Build()
+	wl := newSlice("second", 3, 0)
+	status := wl.Status
+	if err := c.Create(t.Context(), wl); err != nil {
+		t.Fatal(err)
+	}
+	wl.Status = status
+	if err := c.Update(t.Context(), wl); err != nil {
+		t.Fatal(err)
+	}
+	r := &Reconciler{Client: c, Pods: c, Clock: testclock.NewFakeClock(noon)}
+	for range 2 {
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "first"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var gated []string
+	var list corev1.PodList
+	if err := c.List(t.Context(), &list, client.InNamespace("team")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range list.Items {
+		if isGated(&list.Items[i]) {
+			gated = append(gated, list.Items[i].Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"c"}, gated); diff != "" {
+		t.Errorf("gated (-want +got):\n%s", diff)
+	}
+}

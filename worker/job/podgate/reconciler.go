@@ -1,0 +1,94 @@
+package podgate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/go-multierror"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
+)
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch
+
+// chainIndex finds the slices and the pods of an elastic job by the name that they have in common.
+const chainIndex = "switchyard.slice-chain"
+
+// Reconciler lets the pods of one elastic job go, as many as have been admitted.
+type Reconciler struct {
+	// Client reads Workloads and writes pods.
+	Client client.Client
+	// Pods reads the pods of elastic jobs.
+	Pods client.Reader
+	// Clock is the source of now.
+	Clock clock.PassiveClock
+
+	// written are the pods that were let go and that the cache shows as they were.
+	written kube.WriteTracker
+}
+
+// Reconcile looks at the pods of one elastic job; the request names its first slice, which may be gone.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var list kueue.WorkloadList
+	if err := r.Client.List(ctx, &list, client.InNamespace(req.Namespace), client.MatchingFields{chainIndex: req.Name}); err != nil {
+		return ctrl.Result{}, fmt.Errorf("list the slices of %s: %w", req, err)
+	}
+	wl := admitted(list.Items)
+	if wl == nil {
+		return ctrl.Result{}, nil
+	}
+	granted, err := grants(wl)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	sets, err := r.podsByPodSet(ctx, req)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	var failed *multierror.Error
+	for name, pods := range sets {
+		for _, pod := range pick(pods, granted[name]) {
+			failed = multierror.Append(failed, r.release(ctx, pod, granted[name]))
+		}
+	}
+	return ctrl.Result{}, failed.ErrorOrNil()
+}
+
+// podsByPodSet reads the pods of the job. One that we have let go counts as such before the cache shows it.
+func (r *Reconciler) podsByPodSet(ctx context.Context, req ctrl.Request) (map[string][]*corev1.Pod, error) {
+	var list corev1.PodList
+	if err := r.Pods.List(ctx, &list, client.InNamespace(req.Namespace), client.MatchingFields{chainIndex: req.Name}); err != nil {
+		return nil, fmt.Errorf("list the pods of %s: %w", req, err)
+	}
+	sets := map[string][]*corev1.Pod{}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		if r.written.IsNewerThan(pod, r.Clock.Now()) {
+			pod.Spec.SchedulingGates = nil
+		}
+		name := pod.Labels[kueue.PodSetLabel]
+		sets[name] = append(sets[name], pod)
+	}
+	return sets, nil
+}
+
+// release lets one pod go. If it has changed, or is gone, its own event brings another look.
+func (r *Reconciler) release(ctx context.Context, pod *corev1.Pod, g grant) error {
+	free := g.release(pod)
+	_, err := kube.Patch(ctx, r.Client, pod, free)
+	switch {
+	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("let pod %s/%s go: %w", pod.Namespace, pod.Name, err)
+	}
+	r.written.Record(free, r.Clock.Now())
+	return nil
+}
