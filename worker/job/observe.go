@@ -295,8 +295,12 @@ func (r *reconciler[T]) observeDesired(ctx context.Context, s *snapshot[T]) erro
 	if err == nil {
 		s.desired, err = r.composer.buildWorkload(ctx, s.job, sets)
 	}
-	if err == nil && s.facts.Elastic {
+	switch {
+	case err != nil:
+	case s.facts.Elastic:
 		r.nameSlice(s, s.desired)
+	default:
+		r.markDispatched(s.job, s.desired)
 	}
 	return s.cannotCompose(err)
 }

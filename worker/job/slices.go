@@ -57,13 +57,13 @@ type sliceEnding struct {
 	message string
 }
 
-// isElastic tells whether the job can be scaled by slices.
+// isElastic tells whether the job can be scaled by slices. One that runs on another cluster cannot: it starts over there.
 func (r *reconciler[T]) isElastic(job T) bool {
 	e := r.kind.Elastic
 	if e == nil || !r.opts.Gates.ElasticJobs || !workload.IsElastic(job) {
 		return false
 	}
-	return r.kind.Suspended(job) || r.runsElsewhere(job) || e.Gated(job)
+	return !r.runsElsewhere(job) && (r.kind.Suspended(job) || e.Gated(job))
 }
 
 // observeSlices sorts the Workloads that a job of this name owns, or has owned, if it is elastic.
@@ -239,6 +239,14 @@ func (r *reconciler[T]) compareSliceSettings(ctx context.Context, s *snapshot[T]
 		s.desired, s.slices.resized, s.facts.Outdated = synced, s.slices.next, true
 	}
 	return nil
+}
+
+// markDispatched has the only Workload of an elastic job that runs on another cluster say so: its pods are gated, and let go over there.
+func (r *reconciler[T]) markDispatched(job T, wl *kueue.Workload) {
+	if r.kind.Elastic != nil && r.opts.Gates.ElasticJobs && workload.IsElastic(job) && r.runsElsewhere(job) {
+		setAnnotation(wl, kueue.ElasticJobAnnotation, "true")
+		setAnnotation(wl, kueue.WorkloadSliceNameAnnotation, wl.Name)
+	}
 }
 
 // nameSlice makes a new Workload a slice of the job, under a name that none of its Workloads has: the job's generation tells slices apart

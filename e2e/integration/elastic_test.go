@@ -1,0 +1,120 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/installation"
+)
+
+// scale changes how many pods a job is to have.
+func scale(ctx context.Context, s *installation.Site, job *batchv1.Job, pods int32) {
+	GinkgoHelper()
+	Expect(s.Get(ctx, client.ObjectKeyFromObject(job), job)).To(Succeed())
+	before := job.DeepCopy()
+	job.Spec.Parallelism = &pods
+	Expect(s.Patch(ctx, job, client.MergeFrom(before))).To(Succeed())
+}
+
+// runningPods says how many pods of a team run, and how many are held back by a gate.
+func runningPods(ctx context.Context, s *installation.Site, t team) (string, error) {
+	var list corev1.PodList
+	err := s.List(ctx, &list, client.InNamespace(t.name))
+	running, gated := 0, 0
+	for i := range list.Items {
+		switch {
+		case !list.Items[i].DeletionTimestamp.IsZero():
+		case len(list.Items[i].Spec.SchedulingGates) > 0:
+			gated++
+		case list.Items[i].Status.Phase == corev1.PodRunning:
+			running++
+		}
+	}
+	return fmt.Sprintf("%d run, %d wait", running, gated), err
+}
+
+// slicesOf are the reasons for which the slices of a team's job have ended, empty for those that have not, oldest first.
+func slicesOf(ctx context.Context, s *installation.Site, t team) ([]string, error) {
+	var list kueue.WorkloadList
+	err := s.List(ctx, &list, client.InNamespace(t.name))
+	var ends []string
+	for i := range list.Items {
+		wl := &list.Items[i]
+		if wl.Annotations[kueue.ElasticJobAnnotation] == "true" {
+			end := condition(wl.Status.Conditions, kueue.WorkloadFinished)
+			ends = append(ends, fmt.Sprintf("%d pods %.26s", wl.Spec.PodSets[0].Count, end))
+		}
+	}
+	return ends, err
+}
+
+var _ = Describe("An elastic Job", func() {
+	It("grows as soon as there is quota, and gives back what it does not need", func(ctx SpecContext) {
+		t := newTeamAt(ctx, w1, 4)
+		elastic := t.job("elastic", 1, "1h")
+		elastic.Annotations = map[string]string{kueue.ElasticJobAnnotation: "true"}
+		elastic.Spec.Parallelism, elastic.Spec.Completions = ptr.To[int32](1), ptr.To[int32](100)
+		Expect(w1.Create(ctx, elastic)).To(Succeed())
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("1 run, 0 wait"))
+		other := t.job("other", 2, "1h")
+		Expect(w1.Create(ctx, other)).To(Succeed())
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("2 run, 0 wait"))
+
+		By("growing beyond what is free")
+		scale(ctx, w1, elastic, 3)
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("2 run, 2 wait"))
+		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 1, admitted 2, GPUs 3"))
+		Consistently(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("2 run, 2 wait"))
+
+		By("getting what another Job leaves")
+		Expect(w1.Delete(ctx, other, client.PropagationPolicy("Background"))).To(Succeed())
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("3 run, 0 wait"))
+		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 1, GPUs 3"))
+		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(ConsistOf("1 pods True WorkloadSliceReplaced", "3 pods "))
+
+		By("shrinking, for the sake of another Job")
+		Expect(w1.Create(ctx, t.job("next", 2, "1h"))).To(Succeed())
+		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 1, admitted 1, GPUs 3"))
+		scale(ctx, w1, elastic, 2)
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("3 run, 0 wait"))
+		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 2, GPUs 4"))
+		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(ConsistOf("1 pods True WorkloadSliceReplaced", "2 pods "))
+	})
+
+	It("does not lose what it has to its own growth, however much that asks for", func(ctx SpecContext) {
+		t := newTeamAt(ctx, w1, 2)
+		elastic := t.job("greedy", 1, "1h")
+		elastic.Annotations = map[string]string{kueue.ElasticJobAnnotation: "true"}
+		elastic.Spec.Parallelism, elastic.Spec.Completions = ptr.To[int32](1), ptr.To[int32](1000)
+		Expect(w1.Create(ctx, elastic)).To(Succeed())
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("1 run, 0 wait"))
+		scale(ctx, w1, elastic, 40)
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("1 run, 39 wait"))
+		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 1, admitted 1, GPUs 1"))
+		Consistently(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("1 run, 39 wait"))
+		scale(ctx, w1, elastic, 2)
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("2 run, 0 wait"))
+		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 1, GPUs 2"))
+	})
+
+	It("runs on another cluster as well", func(ctx SpecContext) {
+		t := newTeamOf(ctx, 4, 4, 0)
+		elastic := t.job("elastic", 1, "1h")
+		elastic.Annotations = map[string]string{kueue.ElasticJobAnnotation: "true"}
+		elastic.Spec.Parallelism, elastic.Spec.Completions = ptr.To[int32](2), ptr.To[int32](100)
+		Expect(hub.Create(ctx, elastic)).To(Succeed())
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("2 run, 0 wait"))
+
+		By("growing, for which it starts over")
+		scale(ctx, hub, elastic, 3)
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("3 run, 0 wait"))
+	})
+})
