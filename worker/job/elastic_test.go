@@ -305,7 +305,44 @@ func TestForgedSlicesEnd(t *testing.T) {
 	c.requireNoError(c.Create(t.Context(), forged))
 	c.reconcileAll()
 	c.ended("forged", "OutOfSync: The workload slice is out of sync with its parent job")
-	if *c.job().Spec.Suspend || !slices.ContainsFunc(c.workloads(), func(wl kueue.Workload) bool { return !strings.HasPrefix(wl.Name, "forged") && workload.HasQuota(&wl) && !workload.IsFinished(&wl) }) {
+	if *c.job().Spec.Suspend || !slices.ContainsFunc(c.workloads(), func(wl kueue.Workload) bool {
+		return !strings.HasPrefix(wl.Name, "forged") && workload.HasQuota(&wl) && !workload.IsFinished(&wl)
+	}) {
 		t.Error("the job lost its slice")
+	}
+}
+
+// On a hub the dispatcher knows of no slices: a job that it hands out has one Workload, which tells the worker that its pods are gated.
+func TestAnElasticJobThatRunsElsewhereHasOneWorkload(t *testing.T) {
+	j := newElasticJob()
+	j.Spec.ManagedBy = ptr.To(kueue.MultiKueueControllerName)
+	c := newClusterWith(t, func(o *options) { o.WaitForPodsReady, o.Dispatches = false, true }, j, newFlavor("h100"))
+	c.reconcileAll()
+	if wl := c.workload(); wl.Annotations[kueue.ElasticJobAnnotation] != "true" || workload.SliceName(wl) != wl.Name {
+		t.Errorf("annotations %v", wl.Annotations)
+	}
+	c.admit("h100")
+	c.reconcileAll()
+	c.scale(5)
+	c.reconcileAll()
+	if !*c.job().Spec.Suspend || c.workload().Spec.PodSets[0].Count != 5 {
+		t.Error("it does not start over")
+	}
+}
+
+// On a worker the hub scales its Workload and the job in two writes; between the two the job runs on.
+func TestAnElasticCopyIsScaledByItsHub(t *testing.T) {
+	j := newElasticJob()
+	j.Annotations[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
+	made := prebuilt()
+	made.Annotations = map[string]string{kueue.ElasticJobAnnotation: "true", kueue.WorkloadSliceNameAnnotation: "prebuilt"}
+	c := newClusterWith(t, func(o *options) { o.WaitForPodsReady = false }, j, made, newFlavor("h100"))
+	c.wantWrites("patch Workload")
+	c.admitSlice()
+	c.wantWrites("patch Job")
+	c.scale(50)
+	c.wantWrites()
+	if template := c.job().Spec.Template; *c.job().Spec.Suspend || template.Annotations[kueue.WorkloadSliceNameAnnotation] != "prebuilt" {
+		t.Error("it was stopped, or nobody finds its pods")
 	}
 }

@@ -45,11 +45,11 @@ const (
 type Resize int
 
 const (
-	// ResizeNone: the slices ask for what the job asks for.
+	// ResizeNone means that the slices ask for what the job asks for.
 	ResizeNone Resize = iota
-	// ResizeInPlace: a slice that exists can follow.
+	// ResizeInPlace means that a slice that exists can follow.
 	ResizeInPlace
-	// ResizeBySlice: it takes another slice, which has to wait for its quota.
+	// ResizeBySlice means that it takes another slice, which has to wait for its quota.
 	ResizeBySlice
 )
 

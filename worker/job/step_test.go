@@ -99,6 +99,15 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 		{"not before an earlier stop is complete", describe("admitted").with(halfway), Plan{Do: DoStop, Reason: NotAdmitted}},
 		{"a contradicting admission ends the workload", describe("admitted").with(contradiction), Plan{Do: DoFinish, Reason: CannotPlace, Finish: kueue.ReasonFailedToStart}},
 		{"a contradiction does not matter once the job runs", describe("running").with(contradiction), Plan{Reason: Running}},
+		// Elastic jobs (contract: job-kinds.md 15).
+		{"slices that are of no use any more end first", describe("running").with(scalable, staleSlices), Plan{Do: DoEndSlices, Reason: SliceEnded}},
+		{"also when the job has ended", describe("running").with(scalable, staleSlices, succeeded), Plan{Do: DoEndSlices, Reason: SliceEnded}},
+		{"a job that shrinks is followed in place", describe("running").with(scalable, resize(ResizeInPlace)), Plan{Do: DoResize, Reason: JobChanged}},
+		{"one that grows gets another slice", describe("running").with(scalable, resize(ResizeBySlice)), Plan{Do: DoCreate, Reason: JobChanged}},
+		{"but not while it has to stop", describe("running").with(scalable, resize(ResizeBySlice), evicted), Plan{Do: DoStop, Reason: WorkloadEvicted}},
+		{"an admission for more pods than there are shrinks", describe("running").with(scalable, tooLarge), Plan{Do: DoShrink, Reason: JobChanged}},
+		{"a job whose next slice waits for its checks runs on", Facts{Scope: ScopeOwn, Link: LinkMatching, Elastic: true, Reserved: true}, Plan{Reason: WaitingForAdmission}},
+		{"an elastic job without quota is stopped", Facts{Scope: ScopeOwn, Link: LinkMatching, Elastic: true}, Plan{Do: DoStop, Reason: NotAdmitted}},
 		// On hold (contract: job-kinds.md 6).
 		{"a job on hold is stopped", describe("running").with(onHold), Plan{Do: DoStop, Reason: NotAdmitted}},
 		{"a job on hold gives back its quota once it has no pods", describe("admitted").with(onHold), Plan{Do: DoHold, Reason: OnHold}},
@@ -268,3 +277,9 @@ func reportable(f *Facts)    { f.StatusOutdated = true }
 func dispatched(f *Facts) { f.Dispatched = true }
 
 func retiring(in time.Duration) func(*Facts) { return func(f *Facts) { f.RetireAt = f.Now.Add(in) } }
+
+func scalable(f *Facts)    { f.Elastic = true }
+func staleSlices(f *Facts) { f.StaleSlices = true }
+func tooLarge(f *Facts)    { f.AdmissionTooLarge = true }
+
+func resize(how Resize) func(*Facts) { return func(f *Facts) { f.Resize = how } }

@@ -42,6 +42,7 @@ func (g Gates) ValidateWorkloadUpdate(old, w *kueue.Workload) field.ErrorList {
 	if old.Annotations[kueue.PriorityBoostAnnotation] != w.Annotations[kueue.PriorityBoostAnnotation] {
 		all = append(all, g.validatePriorityBoost(w)...)
 	}
+	all = append(all, g.validateSliceUpdate(old, w)...)
 	if err := epoch.ValidateUpdate(old, w); err != nil {
 		all = append(all, err)
 	}
@@ -51,6 +52,20 @@ func (g Gates) ValidateWorkloadUpdate(old, w *kueue.Workload) field.ErrorList {
 // isElastic tells whether the workload may shrink while it holds quota.
 func (g Gates) isElastic(w *kueue.Workload) bool {
 	return g.Elastic && w.Annotations[kueue.ElasticJobAnnotation] == "true"
+}
+
+// validateSliceUpdate keeps what a Workload says of its slice while quota is reserved: what it claims to replace costs nothing any more.
+func (g Gates) validateSliceUpdate(old, w *kueue.Workload) field.ErrorList {
+	if !g.Elastic || !isReserved(old) {
+		return nil
+	}
+	var all field.ErrorList
+	for _, key := range []string{kueue.ElasticJobAnnotation, kueue.WorkloadSliceNameAnnotation, kueue.WorkloadSliceReplacementForAnnotation} {
+		if was := old.Annotations[key]; was != "" && was != w.Annotations[key] || was == "" && key == kueue.WorkloadSliceReplacementForAnnotation && w.Annotations[key] != "" {
+			all = append(all, field.Invalid(field.NewPath("metadata", "annotations").Key(key), w.Annotations[key], immutable))
+		}
+	}
+	return all
 }
 
 // validatePriorityBoost refuses a boost of priority that is no number.

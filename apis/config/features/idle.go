@@ -4,7 +4,7 @@ package features
 const (
 	noTopologies = "no places are chosen for pods in topologies yet"
 	noDevices    = "resource claims and device classes are not counted against quota yet"
-	noSlices     = "workload slices are not served yet"
+	noSlices     = "slices of elastic jobs have no places in topologies yet"
 	cachesOnly   = "it would only choose between ways to get to the same result"
 	alwaysSo     = "it is always so"
 )

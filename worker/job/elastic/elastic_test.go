@@ -147,7 +147,7 @@ func FuzzTheChoiceKeepsItsLaws(f *testing.F) {
 				t.Fatalf("%d has two fates: %+v of %+v", end.Slice, c, list)
 			}
 			ended[end.Slice] = true
-			if keeper := list[c.Running]; list[end.Slice].Reserved && !(keeper.Reserved && !keeper.Evicted) {
+			if keeper := list[c.Running]; list[end.Slice].Reserved && (!keeper.Reserved || keeper.Evicted) {
 				t.Fatalf("the job loses its quota: %+v of %+v", c, list)
 			}
 		}

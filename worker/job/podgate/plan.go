@@ -51,7 +51,7 @@ func grants(wl *kueue.Workload) (map[string]grant, error) {
 				g.pods = int(max(min(ptr.Deref(psa.Count, set.Count), set.Count), 0))
 			}
 		}
-		if err := g.addChecks(wl, set.Name); err != nil {
+		if err := addChecks(g, wl, set.Name); err != nil {
 			return nil, err
 		}
 		all[string(set.Name)] = g
@@ -59,8 +59,8 @@ func grants(wl *kueue.Workload) (map[string]grant, error) {
 	return all, nil
 }
 
-// addChecks adds what the admission checks that are ready want of the pods of a pod set.
-func (g *grant) addChecks(wl *kueue.Workload, set kueue.PodSetReference) error {
+// addChecks adds to a grant what the admission checks that are ready want of the pods of a pod set.
+func addChecks(g grant, wl *kueue.Workload, set kueue.PodSetReference) error {
 	for _, check := range wl.Status.AdmissionChecks {
 		i := slices.IndexFunc(check.PodSetUpdates, func(u kueue.PodSetUpdate) bool { return u.Name == set })
 		if check.State != kueue.CheckStateReady || i < 0 {

@@ -47,7 +47,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager) error {
 		return fmt.Errorf("add the cache of pods of elastic jobs: %w", err)
 	}
 	r.Pods = pods
-	isSlice := predicate.NewPredicateFuncs(func(obj client.Object) bool { return workload.IsElastic(obj) })
+	isSlice := predicate.NewPredicateFuncs(workload.IsElastic)
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("elastic_pods").
 		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(requests(sliceChain)), builder.WithPredicates(isSlice)).
