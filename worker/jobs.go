@@ -66,6 +66,11 @@ func (e *engine) integrations() ([]manager.Part, error) {
 	}
 	options.Created, options.Stale = e.metrics.ObserveCreation, e.epochs.ValidateCreate
 	options.Dispatches, options.Follow = e.DispatchesJobs, e.followedObjects.Follow
+	gates := &podgate.Reconciler{Clock: e.clock}
+	scales := options.Gates.ElasticJobs && slices.ContainsFunc(kinds, job.Integration.Scales)
+	if scales {
+		options.RunningPods = gates.Running
+	}
 	var parts []manager.Part
 	for _, kind := range frameworks() {
 		enabled := isEnabled(s, kind)
@@ -78,9 +83,9 @@ func (e *engine) integrations() ([]manager.Part, error) {
 	}
 	e.configured = jobkind.New(e.configuredKinds(options))
 	parts = append(parts, manager.Part{Name: "configured jobs", Add: func(_ context.Context, mgr ctrl.Manager) error { return e.configured.Setup(mgr) }})
-	if options.Gates.ElasticJobs && slices.ContainsFunc(kinds, job.Integration.Scales) {
+	if scales {
 		parts = append(parts, manager.Part{Name: "pods of elastic jobs", Add: func(ctx context.Context, mgr ctrl.Manager) error {
-			gates := &podgate.Reconciler{Client: mgr.GetClient(), Clock: e.clock}
+			gates.Client = mgr.GetClient()
 			return gates.Setup(ctx, mgr)
 		}})
 	}

@@ -1,6 +1,7 @@
 package job_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -67,10 +69,26 @@ func (c *cluster) scale(pods int32) {
 	c.changeJob(func(j *batchv1.Job) { j.Spec.Parallelism = &pods; j.Generation++ })
 }
 
-// newRunningElastic is a cluster in which an elastic job of two pods runs.
+// newRunningElastic is a cluster in which an elastic job of two pods runs, none of which exists yet.
 func newRunningElastic(t *testing.T, j *batchv1.Job) *cluster {
 	t.Helper()
-	c := newClusterWith(t, func(o *options) { o.WaitForPodsReady = false }, j, newFlavor("h100"))
+	return newRunningElasticOf(t, j, nil)
+}
+
+// newRunningElasticOf is one in which so many pods of the first slice's chain run, by pod set, as the map says at the time.
+func newRunningElasticOf(t *testing.T, j *batchv1.Job, runs map[string]int32) *cluster {
+	t.Helper()
+	var c *cluster
+	c = newClusterWith(t, func(o *options) {
+		o.WaitForPodsReady = false
+		o.RunningPods = func(_ context.Context, chain types.NamespacedName) (map[string]int32, error) {
+			isChain := func(wl kueue.Workload) bool { return workload.SliceName(&wl) == chain.Name }
+			if chain.Namespace != namespace || !slices.ContainsFunc(c.workloads(), isChain) {
+				t.Errorf("asked for the pods of %s", chain)
+			}
+			return runs, nil
+		}
+	}, j, newFlavor("h100"))
 	c.wantWrites("create Workload")
 	c.admitSlice()
 	c.wantWrites("patch Job")
@@ -139,6 +157,75 @@ func TestAJobThatShrinksKeepsItsSlice(t *testing.T) {
 	}
 	c.scale(2)
 	c.wantWrites("create Workload")
+}
+
+// A job that is scaled down and up again at once has lost no pod: what it gave up for that moment would be somebody else's by now.
+func TestPodsThatStillRunKeepTheirQuota(t *testing.T) {
+	runs := map[string]int32{"main": 2}
+	c := newRunningElasticOf(t, newElasticJob(), runs)
+	c.scale(1)
+	c.wantWrites()
+	if again := c.reconcileOnce(); c.running().Spec.PodSets[0].Count != 2 || again.RequeueAfter <= 0 {
+		t.Errorf("it has %d pods, looked at again after %s", c.running().Spec.PodSets[0].Count, again.RequeueAfter)
+	}
+	c.scale(2)
+	c.wantWrites()
+	c.scale(1)
+	runs["main"] = 1
+	c.wantWrites("patch Workload", "apply Workload/status")
+	if got := c.running().Spec.PodSets[0].Count; got != 1 {
+		t.Errorf("it has %d pods", got)
+	}
+}
+
+func TestASliceThatWaitsAsksForThePodsThatStillRun(t *testing.T) {
+	runs := map[string]int32{"main": 2}
+	c := newRunningElasticOf(t, newElasticJob(), runs)
+	c.scale(5)
+	c.reconcileAll()
+	c.scale(1)
+	c.reconcileAll()
+	if got := c.pending().Spec.PodSets[0].Count; got != 2 {
+		t.Errorf("the next slice has %d pods", got)
+	}
+	runs["main"] = 1
+	c.reconcileAll()
+	if got := c.pending().Spec.PodSets[0].Count; got != 1 {
+		t.Errorf("the next slice has %d pods", got)
+	}
+}
+
+// Whoever may change pods can take their gates away, and whoever may change Workloads can make a slice smaller.
+func TestAJobThatRunsMoreThanItHasQuotaForIsStopped(t *testing.T) {
+	runs := map[string]int32{"main": 2}
+	c := newRunningElasticOf(t, newElasticJob(), runs)
+	c.scale(5)
+	c.reconcileAll()
+	runs["main"] = 3
+	c.reconcileAll()
+	if !*c.job().Spec.Suspend {
+		t.Error("it runs")
+	}
+	if again := c.reconcileOnce(); !*c.job().Spec.Suspend || again.RequeueAfter <= 0 {
+		t.Error("it starts before its pods are gone, or nobody looks")
+	}
+	runs["main"] = 0
+	c.reconcileAll()
+	if *c.job().Spec.Suspend {
+		t.Error("it does not start again")
+	}
+}
+
+func TestASliceThatWasMadeSmallerByHandStopsTheJob(t *testing.T) {
+	runs := map[string]int32{"main": 2}
+	c := newRunningElasticOf(t, newElasticJob(), runs)
+	wl := c.running()
+	wl.Spec.PodSets[0].Count = 1
+	c.requireNoError(c.Update(t.Context(), wl))
+	c.reconcileAll()
+	if !*c.job().Spec.Suspend {
+		t.Error("it runs with more pods than it has quota for")
+	}
 }
 
 func TestASliceThatWaitsFollowsTheJob(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,6 +48,9 @@ type Options struct {
 	Follow func(client.FieldIndexer, Integration) error
 	// Stale, when not nil, says why a new job that a hub made for the Workload of that name comes too late; nil if it does not.
 	Stale func(ctx context.Context, job client.Object, workload string) *field.Error
+	// RunningPods counts the pods of an elastic job, by pod set, that no gate holds back and that are not gone; the key is its chain of slices.
+	// Nil counts none.
+	RunningPods func(ctx context.Context, chain types.NamespacedName) (map[string]int32, error)
 	// Dispatches is set where the multikueue dispatcher of this very program answers for jobs that run on other clusters: the quota
 	// of one that is evicted is then released when the dispatcher has taken its binding back (contract: multikueue.md 4 case 6b).
 	Dispatches bool

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -179,8 +180,11 @@ func (r *reconciler[T]) compareSlices(ctx context.Context, s *snapshot[T]) error
 	if err != nil {
 		return err
 	}
-	asked := podCounts(sets)
-	change := elastic.Compare(podCounts(s.wl.Spec.PodSets), asked)
+	need, err := r.observeNeed(ctx, s, podCounts(sets))
+	if err != nil {
+		return err
+	}
+	change := elastic.Compare(podCounts(s.wl.Spec.PodSets), need.Counts)
 	if change == elastic.Incompatible || !r.matchesWorkload(s, withCounts(sets, podCounts(s.wl.Spec.PodSets)), placement) {
 		return r.observeMismatch(ctx, s, sets)
 	}
@@ -193,7 +197,22 @@ func (r *reconciler[T]) compareSlices(ctx context.Context, s *snapshot[T]) error
 	if s.facts.Evicted || r.opts.Gates.PrebuiltWorkloadName(s.job) != "" { // Whoever made that Workload scales it.
 		return nil
 	}
-	return r.observeResize(ctx, s, change, asked)
+	return r.observeResize(ctx, s, change, need.Counts)
+}
+
+// observeNeed finds out what the job needs, given its pods that run.
+func (r *reconciler[T]) observeNeed(ctx context.Context, s *snapshot[T], asked []elastic.Count) (elastic.Need, error) {
+	var running map[string]int32
+	if r.opts.RunningPods != nil {
+		var err error
+		running, err = r.opts.RunningPods(ctx, types.NamespacedName{Namespace: s.wl.Namespace, Name: workload.SliceName(s.wl)})
+		if err != nil {
+			return elastic.Need{}, err
+		}
+	}
+	need := elastic.Needed(asked, podCounts(s.wl.Spec.PodSets), running)
+	s.facts.PodsLeaving, s.facts.Overdrawn = need.Leaving, need.Overdrawn
+	return need, nil
 }
 
 // observeResize prepares what brings the slices in line with the counts that the job asks for.

@@ -75,6 +75,9 @@ type Facts struct {
 	// slice has.
 	Resize            Resize
 	AdmissionTooLarge bool
+	// PodsLeaving tells that a slice keeps quota for pods that the job does not want any more and that still run; Overdrawn, that more pods
+	// run than it has quota for, and none of them is going to leave.
+	PodsLeaving, Overdrawn bool
 	// Suspended is the job's spec.
 	Suspended bool
 	// Stopped tells that a stop, if one was begun, is complete: suspended, and restored.
@@ -218,9 +221,19 @@ func Step(f Facts) Plan {
 		return Plan{Do: DoUpdate, Reason: JobChanged}
 	case f.CannotCompose != "":
 		return reportOutOfSync(f, stepMatching(f))
+	case f.PodsLeaving:
+		return lookAgain(f, stepMatching(f))
 	default:
 		return stepMatching(f)
 	}
+}
+
+// lookAgain is for a job some of whose pods are on their way out, of which nothing tells when they are gone.
+func lookAgain(f Facts, p Plan) Plan {
+	if p.Do == DoNothing && p.RequeueAt.IsZero() {
+		p.RequeueAt = f.Now.Add(childrenRetry)
+	}
+	return p
 }
 
 // reportOutOfSync is for a job whose Workload cannot be brought in line with it. It goes on, and an event on the job tells
@@ -329,6 +342,8 @@ func stepMatching(f Facts) Plan {
 		return stopThen(f, WorkloadEvicted, planHold(f, planRetention(f)))
 	case f.OnHold || f.Held:
 		return stopThen(f, NotAdmitted, planHold(f, planStatus(f, OnHold)))
+	case f.Overdrawn:
+		return stopThen(f, NotAdmitted, Plan{Reason: WaitingForPods, RequeueAt: f.Now.Add(childrenRetry)})
 	case f.Resize == ResizeInPlace:
 		return Plan{Do: DoResize, Reason: JobChanged}
 	case f.Resize == ResizeBySlice:

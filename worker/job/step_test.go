@@ -106,6 +106,9 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 		{"one that grows gets another slice", describe("running").with(scalable, resize(ResizeBySlice)), Plan{Do: DoCreate, Reason: JobChanged}},
 		{"but not while it has to stop", describe("running").with(scalable, resize(ResizeBySlice), evicted), Plan{Do: DoStop, Reason: WorkloadEvicted}},
 		{"an admission for more pods than there are shrinks", describe("running").with(scalable, tooLarge), Plan{Do: DoShrink, Reason: JobChanged}},
+		{"one whose pods are on their way out is looked at again", describe("running").with(scalable, leavingPods), Plan{Reason: Running, RequeueAt: noon.Add(childrenRetry)}},
+		{"one that runs more pods than it has quota for is stopped", describe("running").with(scalable, overdrawn, resize(ResizeBySlice)), Plan{Do: DoStop, Reason: NotAdmitted}},
+		{"and does not start before they are gone", describe("admitted").with(scalable, overdrawn), Plan{Reason: WaitingForPods, RequeueAt: noon.Add(childrenRetry)}},
 		{"a job whose next slice waits for its checks runs on", Facts{Scope: ScopeOwn, Link: LinkMatching, Elastic: true, Reserved: true}, Plan{Reason: WaitingForAdmission}},
 		{"an elastic job without quota is stopped", Facts{Scope: ScopeOwn, Link: LinkMatching, Elastic: true}, Plan{Do: DoStop, Reason: NotAdmitted}},
 		// On hold (contract: job-kinds.md 6).
@@ -281,5 +284,7 @@ func retiring(in time.Duration) func(*Facts) { return func(f *Facts) { f.RetireA
 func scalable(f *Facts)    { f.Elastic = true }
 func staleSlices(f *Facts) { f.StaleSlices = true }
 func tooLarge(f *Facts)    { f.AdmissionTooLarge = true }
+func leavingPods(f *Facts) { f.PodsLeaving = true }
+func overdrawn(f *Facts)   { f.Overdrawn = true }
 
 func resize(how Resize) func(*Facts) { return func(f *Facts) { f.Resize = how } }

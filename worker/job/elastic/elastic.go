@@ -55,11 +55,9 @@ func Choose(list []Slice) Choice {
 			c.Next = i
 		}
 	}
-	if leaving { // The job has to stop first: what it holds until then is nobody else's.
-		return c
-	}
 	for i := range list {
-		if i != c.Running && i != c.Next {
+		// If the job has to stop first, what it holds until then is nobody else's; but what a slice holds that was taken over counts nowhere.
+		if i != c.Running && i != c.Next && (!leaving || hasTakenOver(list, c.Running, i)) {
 			c.End = append(c.End, Ending{Slice: i, Replaced: isReplaced(list, i)})
 		}
 	}
@@ -108,11 +106,20 @@ func running(list []Slice) int {
 	return best
 }
 
-// isTakenOver tells whether another slice that holds quota, and may keep it, replaces the slice.
+// isTakenOver tells whether another slice that holds quota replaces the slice. If that one has been told to stop, so has the job.
 func isTakenOver(list []Slice, i int) bool {
-	return slices.ContainsFunc(list, func(s Slice) bool {
-		return s.Replaces == list[i].Name && s.Reserved && !s.Evicted
-	})
+	return slices.ContainsFunc(list, func(s Slice) bool { return s.Replaces == list[i].Name && s.Reserved })
+}
+
+// hasTakenOver tells whether one slice replaces another, or one that does. There are no cycles.
+func hasTakenOver(list []Slice, by, i int) bool {
+	for at := by; at != None; {
+		at = slices.IndexFunc(list, func(s Slice) bool { return s.Name == list[at].Replaces })
+		if at == i {
+			return true
+		}
+	}
+	return false
 }
 
 // isReplaced tells whether another slice claims the place of the slice.
@@ -168,4 +175,34 @@ func Compare(slice, job []Count) Change {
 		}
 	}
 	return change
+}
+
+// Need is what the slices of a job have to have, given the pods that run.
+type Need struct {
+	// Counts are the pods to ask quota for.
+	Counts []Count
+	// Leaving tells that some of them run that the job does not want any more: they need quota until they are gone.
+	Leaving bool
+	// Overdrawn tells that more pods run than the job has quota for, of a pod set of which it wants more still: none is going to leave.
+	Overdrawn bool
+}
+
+// Needed returns what a job needs that asks for some pods, and holds quota for others, of which so many run. A job that is made smaller and
+// larger again at once loses no pod in between; so quota is given back only for pods that are gone. The counts are those asked for if the
+// pod sets are others than those of the quota.
+func Needed(asked, held []Count, running map[string]int32) Need {
+	need := Need{Counts: slices.Clone(asked)}
+	if Compare(held, asked) == Incompatible {
+		return need
+	}
+	for i := range need.Counts {
+		want, has, runs := &need.Counts[i].Pods, held[i].Pods, running[held[i].Name]
+		switch {
+		case *want > has && runs > has:
+			need.Overdrawn = true
+		case *want < has && runs > *want:
+			need.Leaving, *want = true, min(runs, has)
+		}
+	}
+	return need
 }

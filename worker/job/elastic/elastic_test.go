@@ -53,21 +53,23 @@ func TestWhatBecomesOfTheSlicesOfAJob(t *testing.T) {
 		"one that holds quota":     {"a+", "a runs"},
 		"one that waits behind it": {"a+ b<a", "a runs, b is next"},
 		"one that has taken over":  {"a+ b+<a", "b runs, a is replaced"},
-		"one that has taken over, and one more that waits": {"a+ b+<a c<b", "b runs, c is next, a is replaced"},
-		"two that wait to take over":                       {"a+ b<a c<a", "a runs, c is next, b is out of sync"},
-		"one that waits for one that waits":                {"a+ b<a c<b", "a runs, b is next, c is out of sync"},
-		"two with quota, of which none replaces the other": {"a+ b+", "b runs, a is out of sync"},
-		"one that waits and replaces nothing":              {"a+ b", "a runs, b is out of sync"},
-		"two that wait":                                    {"a b<a", "b runs, a is replaced"},
-		"one that has to stop first":                       {"a+! b<a", "a runs, b is next"},
-		"one that has stopped":                             {"a! b<a", "b runs, a is replaced"},
-		"one that was evicted, alone":                      {"a!", "a runs"},
-		"one that was evicted before the next took over":   {"a+! b+<a", "b runs, a is replaced"},
-		"one that was evicted after it had taken over":     {"a+ b+!<a", "a runs, b is out of sync"},
-		"two that were evicted":                            {"a! b!<a", "b runs, a is replaced"},
-		"two that claim each other's place":                {"a+<b b+<a", "b runs, a is out of sync"},
-		"an older one that claims the place of a younger":  {"a<b b+", "b runs, a is next"},
-		"one that claims its own place":                    {"a+<a", "a runs"},
+		"one that has taken over, and one more that waits":       {"a+ b+<a c<b", "b runs, c is next, a is replaced"},
+		"two that wait to take over":                             {"a+ b<a c<a", "a runs, c is next, b is out of sync"},
+		"one that waits for one that waits":                      {"a+ b<a c<b", "a runs, b is next, c is out of sync"},
+		"two with quota, of which none replaces the other":       {"a+ b+", "b runs, a is out of sync"},
+		"one that waits and replaces nothing":                    {"a+ b", "a runs, b is out of sync"},
+		"two that wait":                                          {"a b<a", "b runs, a is replaced"},
+		"one that has to stop first":                             {"a+! b<a", "a runs, b is next"},
+		"one that has stopped":                                   {"a! b<a", "b runs, a is replaced"},
+		"one that was evicted, alone":                            {"a!", "a runs"},
+		"one that was evicted before the next took over":         {"a+! b+<a", "b runs, a is replaced"},
+		"one that was evicted after it had taken over":           {"a+ b+!<a", "b runs, a is replaced"},
+		"two that were taken over before the last was evicted":   {"a+ b+<a c+!<b", "c runs, a is replaced, b is replaced"},
+		"one that was evicted and one of which it knows nothing": {"a+! b+!<x", "b runs"},
+		"two that were evicted":                                  {"a! b!<a", "b runs, a is replaced"},
+		"two that claim each other's place":                      {"a+<b b+<a", "b runs, a is out of sync"},
+		"an older one that claims the place of a younger":        {"a<b b+", "b runs, a is next"},
+		"one that claims its own place":                          {"a+<a", "a runs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := describe(parse(row.slices)); got != row.want {
@@ -85,18 +87,54 @@ func TestSlicesOfTheSameSecondAreOrderedByUID(t *testing.T) {
 	}
 }
 
-func TestHowAJobDiffersFromASlice(t *testing.T) {
-	counts := func(text string) []elastic.Count {
-		var list []elastic.Count
-		for _, word := range strings.Fields(text) {
-			var c elastic.Count
-			if _, err := fmt.Sscanf(word, "%1s%d", &c.Name, &c.Pods); err != nil {
-				t.Fatal(err)
+func TestPodsThatRunCount(t *testing.T) {
+	for name, row := range map[string]struct {
+		asked, held, runs string
+		want              elastic.Need
+		counts            string
+	}{
+		"nothing changes":                      {"h1 w3", "h1 w3", "h1 w3", elastic.Need{}, "h1 w3"},
+		"fewer, and all of them run":           {"h1 w1", "h1 w3", "h1 w3", elastic.Need{Leaving: true}, "h1 w3"},
+		"fewer, and some of them run":          {"h1 w1", "h1 w3", "h1 w2", elastic.Need{Leaving: true}, "h1 w2"},
+		"fewer, and the others are gone":       {"h1 w1", "h1 w3", "h1 w1", elastic.Need{}, "h1 w1"},
+		"fewer, and more run than there may":   {"h1 w1", "h1 w3", "h1 w9", elastic.Need{Leaving: true}, "h1 w3"},
+		"none, and all of them run":            {"h1 w0", "h1 w3", "h1 w3", elastic.Need{Leaving: true}, "h1 w3"},
+		"more":                                 {"h1 w5", "h1 w3", "h1 w3", elastic.Need{}, "h1 w5"},
+		"more, and more run than there may":    {"h1 w5", "h1 w3", "h1 w4", elastic.Need{Overdrawn: true}, "h1 w5"},
+		"as many, and more run than there may": {"h1 w3", "h1 w3", "h1 w4", elastic.Need{}, "h1 w3"},
+		"more of one, fewer of another":        {"h2 w1", "h1 w3", "h1 w3", elastic.Need{Leaving: true}, "h2 w3"},
+		"other pod sets are not compared":      {"h2 x1", "h1 w3", "h1 w3", elastic.Need{}, "h2 x1"},
+		"one pod set fewer is not compared":    {"h2", "h1 w3", "h9 w3", elastic.Need{}, "h2"},
+		"pods of no pod set are nobody's":      {"h1 w1", "h1 w3", "x3", elastic.Need{}, "h1 w1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runs := map[string]int32{}
+			for _, c := range counts(t, row.runs) {
+				runs[c.Name] = c.Pods
 			}
-			list = append(list, c)
-		}
-		return list
+			row.want.Counts = counts(t, row.counts)
+			if diff := cmp.Diff(row.want, elastic.Needed(counts(t, row.asked), counts(t, row.held), runs)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
+}
+
+// counts reads sizes of pod sets that have names of one letter.
+func counts(t *testing.T, text string) []elastic.Count {
+	t.Helper()
+	var list []elastic.Count
+	for _, word := range strings.Fields(text) {
+		var c elastic.Count
+		if _, err := fmt.Sscanf(word, "%1s%d", &c.Name, &c.Pods); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+func TestHowAJobDiffersFromASlice(t *testing.T) {
 	for name, row := range map[string]struct {
 		slice, job string
 		want       elastic.Change
@@ -114,7 +152,7 @@ func TestHowAJobDiffersFromASlice(t *testing.T) {
 		"more of one and another name":  {"h1 w3", "h2 x3", elastic.Incompatible},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := elastic.Compare(counts(row.slice), counts(row.job)); got != row.want {
+			if got := elastic.Compare(counts(t, row.slice), counts(t, row.job)); got != row.want {
 				t.Errorf("got %d, want %d", got, row.want)
 			}
 		})
@@ -147,7 +185,8 @@ func FuzzTheChoiceKeepsItsLaws(f *testing.F) {
 				t.Fatalf("%d has two fates: %+v of %+v", end.Slice, c, list)
 			}
 			ended[end.Slice] = true
-			if keeper := list[c.Running]; list[end.Slice].Reserved && (!keeper.Reserved || keeper.Evicted) {
+			keeper := list[c.Running]
+			if list[end.Slice].Reserved && (!keeper.Reserved || keeper.Evicted && keeper.Replaces == "") {
 				t.Fatalf("the job loses its quota: %+v of %+v", c, list)
 			}
 		}

@@ -92,6 +92,13 @@ func isGated(pod *corev1.Pod) bool {
 	return slices.Contains(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: kueue.ElasticJobSchedulingGate})
 }
 
+// isRunning tells whether the pod needs quota: its gate is gone, and it has not ended. One that is being terminated does.
+func isRunning(pod *corev1.Pod) bool { return !hasEnded(pod) && !isGated(pod) }
+
+func hasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
 // pick returns the pods to let go: those of the lowest names, as many as the grant leaves room for. Pods that run, or are still being
 // terminated, use it up. A pod that has other values already than those that the grant comes with cannot be changed any more: it waits.
 func pick(pods []*corev1.Pod, g grant) []*corev1.Pod {
@@ -99,10 +106,9 @@ func pick(pods []*corev1.Pod, g grant) []*corev1.Pod {
 	var waiting []*corev1.Pod
 	for _, pod := range pods {
 		switch {
-		case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
-		case !isGated(pod):
+		case isRunning(pod):
 			room--
-		case pod.DeletionTimestamp.IsZero() && g.fits(pod):
+		case !hasEnded(pod) && pod.DeletionTimestamp.IsZero() && g.fits(pod):
 			waiting = append(waiting, pod)
 		}
 	}

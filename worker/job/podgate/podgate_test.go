@@ -200,4 +200,21 @@ func TestPodsAreLetGoByTheNewestSliceAlthoughTheFirstIsGone(t *testing.T) {
 	if diff := cmp.Diff([]string{"c"}, gated); diff != "" {
 		t.Errorf("gated (-want +got):\n%s", diff)
 	}
+	counts, err := r.Running(t.Context(), types.NamespacedName{Namespace: "team", Name: "first"})
+	if diff := cmp.Diff(map[string]int32{"main": 3}, counts); diff != "" || err != nil {
+		t.Errorf("running (-want +got):\n%s, error %v", diff, err)
+	}
+}
+
+func TestWhichPodsRun(t *testing.T) {
+	for state, want := range map[string]bool{"gated": false, "running": true, "ended": false, "leaving": false} {
+		if pod := newPod("a", state); isRunning(pod) != want {
+			t.Errorf("%s: %t", state, !want)
+		}
+	}
+	leaving := newPod("a", "running")
+	leaving.DeletionTimestamp = ptr.To(metav1.NewTime(noon))
+	if !isRunning(leaving) {
+		t.Error("a pod that is being terminated needs nothing any more")
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,7 +49,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	sets, err := r.podsByPodSet(ctx, req)
+	sets, err := r.podsByPodSet(ctx, req.NamespacedName)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -62,10 +63,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // podsByPodSet reads the pods of the job. One that we have let go counts as such before the cache shows it.
-func (r *Reconciler) podsByPodSet(ctx context.Context, req ctrl.Request) (map[string][]*corev1.Pod, error) {
+func (r *Reconciler) podsByPodSet(ctx context.Context, chain types.NamespacedName) (map[string][]*corev1.Pod, error) {
 	var list corev1.PodList
-	if err := r.Pods.List(ctx, &list, client.InNamespace(req.Namespace), client.MatchingFields{chainIndex: req.Name}); err != nil {
-		return nil, fmt.Errorf("list the pods of %s: %w", req, err)
+	if err := r.Pods.List(ctx, &list, client.InNamespace(chain.Namespace), client.MatchingFields{chainIndex: chain.Name}); err != nil {
+		return nil, fmt.Errorf("list the pods of %s: %w", chain, err)
 	}
 	sets := map[string][]*corev1.Pod{}
 	for i := range list.Items {
@@ -77,6 +78,23 @@ func (r *Reconciler) podsByPodSet(ctx context.Context, req ctrl.Request) (map[st
 		sets[name] = append(sets[name], pod)
 	}
 	return sets, nil
+}
+
+// Running counts the pods of a job, by pod set, that are not held back and not gone; the key is that of its chain.
+func (r *Reconciler) Running(ctx context.Context, chain types.NamespacedName) (map[string]int32, error) {
+	sets, err := r.podsByPodSet(ctx, chain)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]int32{}
+	for name, pods := range sets {
+		for _, pod := range pods {
+			if isRunning(pod) {
+				counts[name]++
+			}
+		}
+	}
+	return counts, nil
 }
 
 // release lets one pod go. If it has changed, or is gone, its own event brings another look.
