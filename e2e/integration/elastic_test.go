@@ -3,15 +3,18 @@ package integration
 import (
 	"context"
 	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 )
 
@@ -41,6 +44,27 @@ func runningPods(ctx context.Context, s *installation.Site, t team) (string, err
 	return fmt.Sprintf("%d run, %d wait", running, gated), err
 }
 
+// gpusInUse is how many GPUs the pods of a team use, those that are being terminated included.
+func gpusInUse(ctx context.Context, s *installation.Site, t team) (int, error) {
+	var list corev1.PodList
+	err := s.List(ctx, &list, client.InNamespace(t.name))
+	used := 0
+	for i := range list.Items {
+		if pod := &list.Items[i]; pod.Status.Phase == corev1.PodRunning {
+			used += int(pod.Spec.Containers[0].Resources.Requests.Name(clusters.GPUResource, resource.DecimalSI).Value())
+		}
+	}
+	return used, err
+}
+
+// elasticJob asks for pods of one GPU, as many at a time as given, and does not come to its end by itself.
+func (t team) elasticJob(name string, pods int32, runFor string) *batchv1.Job {
+	job := t.job(name, 1, runFor)
+	job.Annotations = map[string]string{kueue.ElasticJobAnnotation: "true"}
+	job.Spec.Parallelism, job.Spec.Completions = &pods, ptr.To[int32](1000)
+	return job
+}
+
 // slicesOf are the reasons for which the slices of a team's job have ended, empty for those that have not, oldest first.
 func slicesOf(ctx context.Context, s *installation.Site, t team) ([]string, error) {
 	var list kueue.WorkloadList
@@ -59,9 +83,7 @@ func slicesOf(ctx context.Context, s *installation.Site, t team) ([]string, erro
 var _ = Describe("An elastic Job", func() {
 	It("grows as soon as there is quota, and gives back what it does not need", func(ctx SpecContext) {
 		t := newTeamAt(ctx, w1, 4)
-		elastic := t.job("elastic", 1, "1h")
-		elastic.Annotations = map[string]string{kueue.ElasticJobAnnotation: "true"}
-		elastic.Spec.Parallelism, elastic.Spec.Completions = ptr.To[int32](1), ptr.To[int32](100)
+		elastic := t.elasticJob("elastic", 1, "1h")
 		Expect(w1.Create(ctx, elastic)).To(Succeed())
 		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("1 run, 0 wait"))
 		other := t.job("other", 2, "1h")
@@ -91,9 +113,7 @@ var _ = Describe("An elastic Job", func() {
 
 	It("does not lose what it has to its own growth, however much that asks for", func(ctx SpecContext) {
 		t := newTeamAt(ctx, w1, 2)
-		elastic := t.job("greedy", 1, "1h")
-		elastic.Annotations = map[string]string{kueue.ElasticJobAnnotation: "true"}
-		elastic.Spec.Parallelism, elastic.Spec.Completions = ptr.To[int32](1), ptr.To[int32](1000)
+		elastic := t.elasticJob("greedy", 1, "1h")
 		Expect(w1.Create(ctx, elastic)).To(Succeed())
 		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("1 run, 0 wait"))
 		scale(ctx, w1, elastic, 40)
@@ -105,11 +125,65 @@ var _ = Describe("An elastic Job", func() {
 		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 1, GPUs 2"))
 	})
 
+	It("keeps the quota of its pods however often it is made smaller and larger", func(ctx SpecContext) {
+		t := newTeamAt(ctx, w1, 3)
+		elastic := t.elasticJob("flapping", 3, "1h")
+		Expect(w1.Create(ctx, elastic)).To(Succeed())
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("3 run, 0 wait"))
+		Expect(w1.Create(ctx, t.job("other", 2, "1h"))).To(Succeed())
+		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 1, admitted 1, GPUs 3"))
+		for range 5 {
+			scale(ctx, w1, elastic, 1)
+			scale(ctx, w1, elastic, 3)
+			Consistently(gpusInUse).WithContext(ctx).WithTimeout(time.Second).WithArguments(w1, t).Should(BeNumerically("<=", 3))
+		}
+		Eventually(gpusInUse).WithContext(ctx).WithArguments(w1, t).Should(Equal(3))
+	})
+
+	It("ends with all of its slices, and leaves nothing behind", func(ctx SpecContext) {
+		t := newTeamAt(ctx, w1, 4)
+		elastic := t.elasticJob("short", 1, "2s")
+		elastic.Spec.Completions = ptr.To[int32](6)
+		Expect(w1.Create(ctx, elastic)).To(Succeed())
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("1 run, 0 wait"))
+		scale(ctx, w1, elastic, 3)
+		Eventually(succeeded).WithContext(ctx).WithArguments(w1, elastic).Should(Equal(int32(6)))
+		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(ConsistOf("1 pods True WorkloadSliceReplaced", "3 pods True Succeeded"))
+		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 0, GPUs 0"))
+		Expect(w1.Delete(ctx, elastic, client.PropagationPolicy("Background"))).To(Succeed())
+		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(BeEmpty())
+	})
+
+	It("takes all of its slices along when it is deleted", func(ctx SpecContext) {
+		t := newTeamAt(ctx, w1, 2)
+		elastic := t.elasticJob("deleted", 2, "1h")
+		Expect(w1.Create(ctx, elastic)).To(Succeed())
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("2 run, 0 wait"))
+		scale(ctx, w1, elastic, 4)
+		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(ConsistOf("2 pods ", "4 pods "))
+		Expect(w1.Delete(ctx, elastic, client.PropagationPolicy("Background"))).To(Succeed())
+		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(BeEmpty())
+		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 0, GPUs 0"))
+	})
+
+	It("starts over without the annotation when its size changes", func(ctx SpecContext) {
+		t := newTeamAt(ctx, w1, 4)
+		rigid := t.elasticJob("rigid", 1, "1h")
+		rigid.Annotations = nil
+		Expect(w1.Create(ctx, rigid)).To(Succeed())
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("1 run, 0 wait"))
+		first, err := t.pods(ctx, w1)
+		Expect(err).NotTo(HaveOccurred())
+		scale(ctx, w1, rigid, 2)
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("2 run, 0 wait"))
+		Expect(t.pods(ctx, w1)).NotTo(ContainElements(first))
+		Expect(slicesOf(ctx, w1, t)).To(BeEmpty())
+		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 1, GPUs 2"))
+	})
+
 	It("runs on another cluster as well", func(ctx SpecContext) {
 		t := newTeamOf(ctx, 4, 4, 0)
-		elastic := t.job("elastic", 1, "1h")
-		elastic.Annotations = map[string]string{kueue.ElasticJobAnnotation: "true"}
-		elastic.Spec.Parallelism, elastic.Spec.Completions = ptr.To[int32](2), ptr.To[int32](100)
+		elastic := t.elasticJob("elastic", 2, "1h")
 		Expect(hub.Create(ctx, elastic)).To(Succeed())
 		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("2 run, 0 wait"))
 

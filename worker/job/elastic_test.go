@@ -382,6 +382,42 @@ func TestWithTheGateOffAnElasticJobIsLikeAnyOther(t *testing.T) {
 	}
 }
 
+func TestTheGateIsTurnedOffWhileAJobHasSlices(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	c.scale(5)
+	c.reconcileAll()
+	c.options.Gates.ElasticJobs = false
+	c.restart()
+	c.reconcileAll()
+	var left []kueue.Workload
+	for _, wl := range c.workloads() {
+		if !workload.IsFinished(&wl) {
+			left = append(left, wl)
+		}
+	}
+	if !*c.job().Spec.Suspend || len(left) != 1 || workload.HasQuota(&left[0]) || left[0].Spec.PodSets[0].Count != 5 {
+		t.Errorf("it runs, or has other than one Workload that waits: %+v", left)
+	}
+	if template := c.job().Spec.Template; job.IsElasticallyGated(&template) {
+		t.Error("it keeps the gate that it got at its start")
+	}
+}
+
+// A slice that was made, and of which the cache does not tell yet, is not made twice.
+func TestASliceIsMadeOnce(t *testing.T) {
+	c := newRunningElastic(t, newElasticJob())
+	first := c.running()
+	c.scale(5)
+	c.reconcileAll()
+	c.staleWorkload = first
+	c.restart()
+	c.reconcileOnce()
+	c.staleWorkload = nil
+	if all := c.workloads(); len(all) != 2 {
+		t.Errorf("it has %d slices", len(all))
+	}
+}
+
 // Slices that are gone or were forged, in whatever order they are seen, leave one that runs and at most one that waits.
 func TestForgedSlicesEnd(t *testing.T) {
 	c := newRunningElastic(t, newElasticJob())
