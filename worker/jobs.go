@@ -66,10 +66,10 @@ func (e *engine) integrations() ([]manager.Part, error) {
 	}
 	options.Created, options.Stale = e.metrics.ObserveCreation, e.epochs.ValidateCreate
 	options.Dispatches, options.Follow = e.DispatchesJobs, e.followedObjects.Follow
-	gates := &podgate.Reconciler{Clock: e.clock}
+	gates := podgate.New(e.clock)
 	scales := options.Gates.ElasticJobs && slices.ContainsFunc(kinds, job.Integration.Scales)
 	if scales {
-		options.RunningPods = gates.Running
+		options.ElasticPods = gates
 	}
 	var parts []manager.Part
 	for _, kind := range frameworks() {

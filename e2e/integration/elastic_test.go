@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,7 +66,7 @@ func (t team) elasticJob(name string, pods int32, runFor string) *batchv1.Job {
 	return job
 }
 
-// slicesOf are the reasons for which the slices of a team's job have ended, empty for those that have not, oldest first.
+// slicesOf are the sizes of the slices of a team's job, and for which reasons they have ended, if they have.
 func slicesOf(ctx context.Context, s *installation.Site, t team) ([]string, error) {
 	var list kueue.WorkloadList
 	err := s.List(ctx, &list, client.InNamespace(t.name))
@@ -73,8 +74,11 @@ func slicesOf(ctx context.Context, s *installation.Site, t team) ([]string, erro
 	for i := range list.Items {
 		wl := &list.Items[i]
 		if wl.Annotations[kueue.ElasticJobAnnotation] == "true" {
-			end := condition(wl.Status.Conditions, kueue.WorkloadFinished)
-			ends = append(ends, fmt.Sprintf("%d pods %.26s", wl.Spec.PodSets[0].Count, end))
+			end := ""
+			if c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished); c != nil {
+				end = " " + c.Reason
+			}
+			ends = append(ends, fmt.Sprintf("%d pods%s", wl.Spec.PodSets[0].Count, end))
 		}
 	}
 	return ends, err
@@ -100,7 +104,7 @@ var _ = Describe("An elastic Job", func() {
 		Expect(w1.Delete(ctx, other, client.PropagationPolicy("Background"))).To(Succeed())
 		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("3 run, 0 wait"))
 		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 1, GPUs 3"))
-		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(ConsistOf("1 pods True WorkloadSliceReplaced", "3 pods "))
+		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(ConsistOf("1 pods WorkloadSliceReplaced", "3 pods"))
 
 		By("shrinking, for the sake of another Job")
 		Expect(w1.Create(ctx, t.job("next", 2, "1h"))).To(Succeed())
@@ -108,7 +112,7 @@ var _ = Describe("An elastic Job", func() {
 		scale(ctx, w1, elastic, 2)
 		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("3 run, 0 wait"))
 		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 2, GPUs 4"))
-		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(ConsistOf("1 pods True WorkloadSliceReplaced", "2 pods "))
+		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(ConsistOf("1 pods WorkloadSliceReplaced", "2 pods"))
 	})
 
 	It("does not lose what it has to its own growth, however much that asks for", func(ctx SpecContext) {
@@ -148,7 +152,7 @@ var _ = Describe("An elastic Job", func() {
 		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("1 run, 0 wait"))
 		scale(ctx, w1, elastic, 3)
 		Eventually(succeeded).WithContext(ctx).WithArguments(w1, elastic).Should(Equal(int32(6)))
-		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(ConsistOf("1 pods True WorkloadSliceReplaced", "3 pods True Succeeded"))
+		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(ConsistOf("1 pods WorkloadSliceReplaced", "3 pods Succeeded"))
 		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 0, GPUs 0"))
 		Expect(w1.Delete(ctx, elastic, client.PropagationPolicy("Background"))).To(Succeed())
 		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(BeEmpty())
@@ -160,7 +164,7 @@ var _ = Describe("An elastic Job", func() {
 		Expect(w1.Create(ctx, elastic)).To(Succeed())
 		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("2 run, 0 wait"))
 		scale(ctx, w1, elastic, 4)
-		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(ConsistOf("2 pods ", "4 pods "))
+		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(ConsistOf("2 pods", "4 pods"))
 		Expect(w1.Delete(ctx, elastic, client.PropagationPolicy("Background"))).To(Succeed())
 		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(BeEmpty())
 		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 0, GPUs 0"))

@@ -67,7 +67,7 @@ func (r *reconciler[T]) buildPlacements(ctx context.Context, s *snapshot[T]) ([]
 	}
 	placement, err := buildPlacements(s.wl, flavors, r.opts.Gates.AssignQueueLabelsForPods)
 	if s.facts.Elastic {
-		r.markElastic(s.wl, placement)
+		r.markElastic(s.job, s.wl, placement)
 	}
 	return placement, s.cannotPlace(err)
 }

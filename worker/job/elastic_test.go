@@ -2,11 +2,13 @@ package job_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -75,19 +77,36 @@ func newRunningElastic(t *testing.T, j *batchv1.Job) *cluster {
 	return newRunningElasticOf(t, j, nil)
 }
 
-// newRunningElasticOf is one in which so many pods of the first slice's chain run, by pod set, as the map says at the time.
+// elasticPods says of an elastic job how many pods run, and notes by which slices some may go.
+type elasticPods struct {
+	runs    map[string]int32
+	trusted []string
+}
+
+func (p *elasticPods) Running(_ context.Context, in string, job types.UID) (map[string]int32, error) {
+	if in != namespace || job != newElasticJob().UID {
+		return nil, fmt.Errorf("asked for the pods of %s/%s", in, job)
+	}
+	return p.runs, nil
+}
+
+func (p *elasticPods) Trust(_ context.Context, wl *kueue.Workload) {
+	if !slices.Contains(p.trusted, wl.Name) {
+		p.trusted = append(p.trusted, wl.Name)
+	}
+}
+
+// newRunningElasticOf is one in which so many pods of the job run, by pod set, as the map says at the time.
 func newRunningElasticOf(t *testing.T, j *batchv1.Job, runs map[string]int32) *cluster {
 	t.Helper()
-	var c *cluster
-	c = newClusterWith(t, func(o *options) {
+	return newRunningElasticWith(t, j, &elasticPods{runs: runs})
+}
+
+func newRunningElasticWith(t *testing.T, j *batchv1.Job, pods *elasticPods) *cluster {
+	t.Helper()
+	c := newClusterWith(t, func(o *options) {
 		o.WaitForPodsReady = false
-		o.RunningPods = func(_ context.Context, chain types.NamespacedName) (map[string]int32, error) {
-			isChain := func(wl kueue.Workload) bool { return workload.SliceName(&wl) == chain.Name }
-			if chain.Namespace != namespace || !slices.ContainsFunc(c.workloads(), isChain) {
-				t.Errorf("asked for the pods of %s", chain)
-			}
-			return runs, nil
-		}
+		o.ElasticPods = pods
 	}, j, newFlavor("h100"))
 	c.wantWrites("create Workload")
 	c.admitSlice()
@@ -415,6 +434,33 @@ func TestASliceIsMadeOnce(t *testing.T) {
 	c.staleWorkload = nil
 	if all := c.workloads(); len(all) != 2 {
 		t.Errorf("it has %d slices", len(all))
+	}
+}
+
+// A slice of a thousand pods that ask for nothing is admitted at once. Nothing but its owner is wrong with it, and that is anybody's word.
+func TestNoPodsAreLetGoByAForgedSlice(t *testing.T) {
+	pods := &elasticPods{}
+	c := newRunningElasticWith(t, newElasticJob(), pods)
+	c.scale(1000)
+	first := c.running()
+	forged := first.DeepCopy()
+	forged.ObjectMeta.Name, forged.ResourceVersion, forged.UID = "forged", "", "forged-uid"
+	forged.CreationTimestamp.Time = c.clock.Now().Add(time.Hour)
+	forged.Annotations[kueue.WorkloadSliceReplacementForAnnotation] = namespace + "/" + first.Name
+	forged.Spec.PodSets[0].Count = 1000
+	forged.Spec.PodSets[0].Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("1m")}
+	a := &kueue.Admission{ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{assigned("main", "h100", 1000)}}
+	workload.ReserveQuota(forged, a, nil, "Quota reserved", c.clock.Now())
+	status := forged.Status
+	c.requireNoError(c.Create(t.Context(), forged))
+	forged.Status = status
+	c.requireNoError(c.Status().Update(t.Context(), forged))
+	c.reconcileAll()
+	if diff := cmp.Diff([]string{first.Name}, pods.trusted); diff != "" {
+		t.Errorf("trusted slices (-want +got):\n%s", diff)
+	}
+	if !*c.job().Spec.Suspend {
+		t.Error("the job runs on by the forged slice")
 	}
 }
 

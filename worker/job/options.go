@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
 // Options is what the composition root tells every kind of job. Feature gates arrive here as plain booleans.
@@ -48,14 +50,21 @@ type Options struct {
 	Follow func(client.FieldIndexer, Integration) error
 	// Stale, when not nil, says why a new job that a hub made for the Workload of that name comes too late; nil if it does not.
 	Stale func(ctx context.Context, job client.Object, workload string) *field.Error
-	// RunningPods counts the pods of an elastic job, by pod set, that no gate holds back and that are not gone; the key is its chain of slices.
-	// Nil counts none.
-	RunningPods func(ctx context.Context, chain types.NamespacedName) (map[string]int32, error)
+	// ElasticPods are the pods of elastic jobs; nil where they are not looked at.
+	ElasticPods ElasticPods
 	// Dispatches is set where the multikueue dispatcher of this very program answers for jobs that run on other clusters: the quota
 	// of one that is evicted is then released when the dispatcher has taken its binding back (contract: multikueue.md 4 case 6b).
 	Dispatches bool
 	// Clock is the source of now; nil is the machine's.
 	Clock clock.PassiveClock
+}
+
+// ElasticPods are the pods of elastic jobs, which wait for their gate until there is quota for them. A job is known by its UID.
+type ElasticPods interface {
+	// Running counts a job's pods, by pod set, that no gate holds back and that are not gone.
+	Running(ctx context.Context, namespace string, job types.UID) (map[string]int32, error)
+	// Trust says by which slice the pods of its job may be let go. Any other that claims to be the job's may be forged.
+	Trust(ctx context.Context, slice *kueue.Workload)
 }
 
 // Workers are how many jobs of the kind are reconciled at a time: as many as batch Jobs if nothing says, and one at least.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
 // Placement is the outcome of an admission for one pod set: what has to be merged into its pod template before it starts,
@@ -96,10 +97,10 @@ func RestoreTemplate(t, original *corev1.PodTemplateSpec) {
 	t.Spec.SchedulingGates = slices.Clone(original.Spec.SchedulingGates)
 }
 
-// mergeMap adds entries to a map. An entry that is there with another value is a ConflictError, unless it names an earlier chain of slices.
+// mergeMap adds entries to a map. An entry that is there with another value is a ConflictError, unless it tells of earlier slices.
 func mergeMap(what string, into *map[string]string, from map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(from)) {
-		if has, ok := (*into)[key]; ok && has != from[key] && key != kueue.WorkloadSliceNameAnnotation {
+		if has, ok := (*into)[key]; ok && has != from[key] && key != kueue.WorkloadSliceNameAnnotation && key != switchyard.ElasticPodLabel {
 			return &ConflictError{What: what, Key: key, Current: has, Wanted: from[key]}
 		}
 	}

@@ -41,6 +41,7 @@ func (r *reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.R
 		return ctrl.Result{}, err
 	}
 	r.waitingForClass.remove(req.NamespacedName)
+	r.trustSlice(ctx, s)
 	plan := Step(s.facts)
 	events, err := r.executePlan(ctx, s, plan)
 	if apierrors.IsConflict(err) {

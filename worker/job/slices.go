@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -203,9 +202,9 @@ func (r *reconciler[T]) compareSlices(ctx context.Context, s *snapshot[T]) error
 // observeNeed finds out what the job needs, given its pods that run.
 func (r *reconciler[T]) observeNeed(ctx context.Context, s *snapshot[T], asked []elastic.Count) (elastic.Need, error) {
 	var running map[string]int32
-	if r.opts.RunningPods != nil {
+	if r.opts.ElasticPods != nil {
 		var err error
-		running, err = r.opts.RunningPods(ctx, types.NamespacedName{Namespace: s.wl.Namespace, Name: workload.SliceName(s.wl)})
+		running, err = r.opts.ElasticPods.Running(ctx, s.job.GetNamespace(), s.job.GetUID())
 		if err != nil {
 			return elastic.Need{}, err
 		}
@@ -213,6 +212,15 @@ func (r *reconciler[T]) observeNeed(ctx context.Context, s *snapshot[T], asked [
 	need := elastic.Needed(asked, podCounts(s.wl.Spec.PodSets), running)
 	s.facts.PodsLeaving, s.facts.Overdrawn = need.Leaving, need.Overdrawn
 	return need, nil
+}
+
+// trustSlice has the job's pods let go by the slice that was found to be the job's own.
+func (r *reconciler[T]) trustSlice(ctx context.Context, s *snapshot[T]) {
+	f := &s.facts
+	if r.opts.ElasticPods != nil && f.Elastic && f.Scope == ScopeOwn && f.Admitted && f.Link == LinkMatching &&
+		!f.CacheBehind && !f.Evicted && !f.Deleting && !f.Finished && !f.Overdrawn {
+		r.opts.ElasticPods.Trust(ctx, s.wl)
+	}
 }
 
 // observeResize prepares what brings the slices in line with the counts that the job asks for.
@@ -287,8 +295,8 @@ func setAnnotation(wl *kueue.Workload, key, value string) {
 	metav1.SetMetaDataAnnotation(&wl.ObjectMeta, key, value)
 }
 
-// markElastic has the pods of an elastic job wait for their gate, and be found by the name of the chain.
-func (r *reconciler[T]) markElastic(wl *kueue.Workload, placements []Placement) {
+// markElastic has the pods of an elastic job wait for their gate, and be found by their job.
+func (r *reconciler[T]) markElastic(job T, wl *kueue.Workload, placements []Placement) {
 	for i := range placements {
 		p := &placements[i]
 		if p.Annotations == nil {
@@ -298,7 +306,7 @@ func (r *reconciler[T]) markElastic(wl *kueue.Workload, placements []Placement) 
 		if slices.Contains(r.kind.Elastic.Ungated, p.Name) {
 			continue
 		}
-		p.Labels[switchyard.ElasticPodLabel] = "true"
+		p.Labels[switchyard.ElasticPodLabel] = string(job.GetUID())
 		if gate := (corev1.PodSchedulingGate{Name: kueue.ElasticJobSchedulingGate}); !slices.Contains(p.SchedulingGates, gate) {
 			p.SchedulingGates = append(p.SchedulingGates, gate)
 		}

@@ -25,19 +25,9 @@ func copiedAnnotations() []string {
 	return []string{"autoscaling.x-k8s.io/consume-provisioning-request", "autoscaling.x-k8s.io/provisioning-class-name"}
 }
 
-// admitted returns the newest slice by which pods may run; nil if there is none.
-func admitted(list []kueue.Workload) *kueue.Workload {
-	var newest *kueue.Workload
-	for i := range list {
-		wl := &list[i]
-		if !workload.HasQuota(wl) || workload.IsEvicted(wl) || !workload.IsAdmitted(wl) || workload.IsFinished(wl) {
-			continue
-		}
-		if newest == nil || cmp.Or(wl.CreationTimestamp.Compare(newest.CreationTimestamp.Time), cmp.Compare(wl.UID, newest.UID)) > 0 {
-			newest = wl
-		}
-	}
-	return newest
+// isAdmitted tells whether pods may run by the slice.
+func isAdmitted(wl *kueue.Workload) bool {
+	return workload.HasQuota(wl) && workload.IsAdmitted(wl) && !workload.IsEvicted(wl) && !workload.IsFinished(wl)
 }
 
 // grants returns what an admitted slice gives each of its pod sets. An error says that two of its checks contradict each other.

@@ -1,6 +1,7 @@
 package podgate
 
 import (
+	"context"
 	"fmt"
 	"math/rand"
 	"slices"
@@ -19,18 +20,20 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/workload"
 )
 
 var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-// newPod is a pod of the chain "first"; a word says how it is: gated, running, ended, leaving.
+// newPod is a pod of the job "job-uid"; a word says how it is: gated, running, ended, leaving.
 func newPod(name, state string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "team", Name: name, Labels: map[string]string{kueue.PodSetLabel: "main"},
-		Annotations: map[string]string{kueue.WorkloadSliceNameAnnotation: "first"},
+		Namespace: "team", Name: name, Labels: map[string]string{kueue.PodSetLabel: "main", switchyard.ElasticPodLabel: "job-uid"},
+		Annotations: map[string]string{},
 	}}
 	switch state {
 	case "gated", "leaving":
@@ -95,7 +98,8 @@ func newSlice(name string, pods int32, age time.Duration) *kueue.Workload {
 	wl := &kueue.Workload{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(noon.Add(-age)),
-			Annotations: map[string]string{kueue.ElasticJobAnnotation: "true", kueue.WorkloadSliceNameAnnotation: "first"},
+			Annotations:     map[string]string{kueue.ElasticJobAnnotation: "true", kueue.WorkloadSliceNameAnnotation: "first"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-uid", Controller: ptr.To(true)}},
 		},
 		Spec: kueue.WorkloadSpec{PodSets: []kueue.PodSet{{Name: "main", Count: pods}}},
 	}
@@ -118,16 +122,45 @@ func TestContradictingChecksLetNobodyGo(t *testing.T) {
 }
 
 func TestWhichSliceCounts(t *testing.T) {
-	old, newest, evicted := newSlice("old", 1, time.Hour), newSlice("new", 2, 0), newSlice("evicted", 3, 0)
-	evicted.UID = "zzz"
+	genuine, evicted, waits := newSlice("genuine", 1, time.Hour), newSlice("evicted", 3, 0), newSlice("waits", 9, 0)
 	evicted.Status.Conditions = append(evicted.Status.Conditions, metav1.Condition{Type: kueue.WorkloadEvicted, Status: metav1.ConditionTrue})
-	waits := newSlice("waits", 9, -time.Hour)
 	waits.Status = kueue.WorkloadStatus{}
-	if got := admitted([]kueue.Workload{*old, *evicted, *newest, *waits}); got == nil || got.Name != "new" {
-		t.Errorf("it is %v", got)
+	if !isAdmitted(genuine) || isAdmitted(evicted) || isAdmitted(waits) {
+		t.Error("pods run by a slice that is not admitted, or not by one that is")
 	}
-	if got := admitted([]kueue.Workload{*waits, *evicted}); got != nil {
-		t.Errorf("it is %s", got.Name)
+	forged := newSlice("forged", 1000, 0)
+	list := []kueue.Workload{*forged, *genuine}
+	trusted := trustedSlices{news: make(chan event.GenericEvent, 1)}
+	if got := trusted.among("job-uid", list); got != nil {
+		t.Errorf("%s is trusted before anybody looked at it", got.Name)
+	}
+	for range 2 { // What is not new is not told.
+		trusted.add(t.Context(), genuine)
+	}
+	if got := trusted.among("job-uid", list); got == nil || got.Name != "genuine" || len(trusted.news) != 1 {
+		t.Errorf("trusted is %v", got)
+	}
+	if got := trusted.among("another", list); got != nil {
+		t.Errorf("another job trusts %s", got.Name)
+	}
+	trusted.forget("job-uid")
+	if got := trusted.among("job-uid", list); got != nil {
+		t.Errorf("%s is still trusted", got.Name)
+	}
+}
+
+func TestNewsThatNobodyHearsDoNotHoldAnybodyUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	trusted := trustedSlices{news: make(chan event.GenericEvent)}
+	trusted.add(ctx, newSlice("a", 1, 0))
+	silent := trustedSlices{}
+	silent.add(ctx, newSlice("a", 1, 0))
+	nobodys := newSlice("a", 1, 0)
+	nobodys.OwnerReferences = nil
+	trusted.add(ctx, nobodys)
+	if len(trusted.byJob) != 1 || len(silent.byJob) != 1 {
+		t.Error("what was told is lost")
 	}
 }
 
@@ -163,14 +196,14 @@ func FuzzNeverMorePodsRunThanWereGranted(f *testing.F) {
 	})
 }
 
-func TestPodsAreLetGoByTheNewestSliceAlthoughTheFirstIsGone(t *testing.T) {
+func TestPodsAreLetGoByTheSliceThatIsTrusted(t *testing.T) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme} {
 		if err := add(s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c := fake.NewClientBuilder().WithScheme(s).WithIndex(&corev1.Pod{}, chainIndex, podChain).WithIndex(&kueue.Workload{}, chainIndex, sliceChain).
+	c := fake.NewClientBuilder().WithScheme(s).WithIndex(&corev1.Pod{}, jobIndex, jobOfPod).WithIndex(&kueue.Workload{}, jobIndex, jobOfSlice).
 		WithObjects(newPod("a", "gated"), newPod("b", "gated"), newPod("c", "gated"), newPod("d", "running")).Build()
 	wl := newSlice("second", 3, 0)
 	status := wl.Status
@@ -181,12 +214,21 @@ func TestPodsAreLetGoByTheNewestSliceAlthoughTheFirstIsGone(t *testing.T) {
 	if err := c.Update(t.Context(), wl); err != nil {
 		t.Fatal(err)
 	}
-	r := &Reconciler{Client: c, Pods: c, Clock: testclock.NewFakeClock(noon)}
-	for range 2 {
-		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "first"}}); err != nil {
-			t.Fatal(err)
+	r := New(testclock.NewFakeClock(noon))
+	r.Client, r.Pods = c, c
+	reconcile := func() {
+		for range 2 {
+			if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "job-uid"}}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	reconcile()
+	if counts, err := r.Running(t.Context(), "team", "job-uid"); counts["main"] != 1 || err != nil {
+		t.Errorf("%v run although no slice is trusted, error %v", counts, err)
+	}
+	r.Trust(t.Context(), wl)
+	reconcile()
 	var gated []string
 	var list corev1.PodList
 	if err := c.List(t.Context(), &list, client.InNamespace("team")); err != nil {
@@ -200,7 +242,7 @@ func TestPodsAreLetGoByTheNewestSliceAlthoughTheFirstIsGone(t *testing.T) {
 	if diff := cmp.Diff([]string{"c"}, gated); diff != "" {
 		t.Errorf("gated (-want +got):\n%s", diff)
 	}
-	counts, err := r.Running(t.Context(), types.NamespacedName{Namespace: "team", Name: "first"})
+	counts, err := r.Running(t.Context(), "team", "job-uid")
 	if diff := cmp.Diff(map[string]int32{"main": 3}, counts); diff != "" || err != nil {
 		t.Errorf("running (-want +got):\n%s, error %v", diff, err)
 	}

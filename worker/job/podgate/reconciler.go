@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/kube"
@@ -19,8 +20,8 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch
 
-// chainIndex finds the slices and the pods of an elastic job by the name that they have in common.
-const chainIndex = "switchyard.slice-chain"
+// jobIndex finds the slices and the pods of an elastic job by the job's UID.
+const jobIndex = "switchyard.elastic-job"
 
 // Reconciler lets the pods of one elastic job go, as many as have been admitted.
 type Reconciler struct {
@@ -33,16 +34,25 @@ type Reconciler struct {
 
 	// written are the pods that were let go and that the cache shows as they were.
 	written kube.WriteTracker
+	trusted trustedSlices
 }
 
-// Reconcile looks at the pods of one elastic job; the request names its first slice, which may be gone.
+// New returns a reconciler that has yet to be set up.
+func New(c clock.PassiveClock) *Reconciler {
+	return &Reconciler{Clock: c, trusted: trustedSlices{news: make(chan event.GenericEvent, maxNews)}}
+}
+
+// Reconcile looks at the pods of one elastic job, which the request names by its UID.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var list kueue.WorkloadList
-	if err := r.Client.List(ctx, &list, client.InNamespace(req.Namespace), client.MatchingFields{chainIndex: req.Name}); err != nil {
-		return ctrl.Result{}, fmt.Errorf("list the slices of %s: %w", req, err)
+	if err := r.Client.List(ctx, &list, client.InNamespace(req.Namespace), client.MatchingFields{jobIndex: req.Name}); err != nil {
+		return ctrl.Result{}, fmt.Errorf("list the slices of the job %s: %w", req, err)
 	}
-	wl := admitted(list.Items)
-	if wl == nil {
+	if len(list.Items) == 0 {
+		r.trusted.forget(types.UID(req.Name))
+	}
+	wl := r.trusted.among(types.UID(req.Name), list.Items)
+	if wl == nil || !isAdmitted(wl) {
 		return ctrl.Result{}, nil
 	}
 	granted, err := grants(wl)
@@ -63,10 +73,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // podsByPodSet reads the pods of the job. One that we have let go counts as such before the cache shows it.
-func (r *Reconciler) podsByPodSet(ctx context.Context, chain types.NamespacedName) (map[string][]*corev1.Pod, error) {
+func (r *Reconciler) podsByPodSet(ctx context.Context, job types.NamespacedName) (map[string][]*corev1.Pod, error) {
 	var list corev1.PodList
-	if err := r.Pods.List(ctx, &list, client.InNamespace(chain.Namespace), client.MatchingFields{chainIndex: chain.Name}); err != nil {
-		return nil, fmt.Errorf("list the pods of %s: %w", chain, err)
+	if err := r.Pods.List(ctx, &list, client.InNamespace(job.Namespace), client.MatchingFields{jobIndex: job.Name}); err != nil {
+		return nil, fmt.Errorf("list the pods of the job %s: %w", job, err)
 	}
 	sets := map[string][]*corev1.Pod{}
 	for i := range list.Items {
@@ -80,9 +90,9 @@ func (r *Reconciler) podsByPodSet(ctx context.Context, chain types.NamespacedNam
 	return sets, nil
 }
 
-// Running counts the pods of a job, by pod set, that are not held back and not gone; the key is that of its chain.
-func (r *Reconciler) Running(ctx context.Context, chain types.NamespacedName) (map[string]int32, error) {
-	sets, err := r.podsByPodSet(ctx, chain)
+// Running implements job.ElasticPods.
+func (r *Reconciler) Running(ctx context.Context, namespace string, job types.UID) (map[string]int32, error) {
+	sets, err := r.podsByPodSet(ctx, types.NamespacedName{Namespace: namespace, Name: string(job)})
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +106,9 @@ func (r *Reconciler) Running(ctx context.Context, chain types.NamespacedName) (m
 	}
 	return counts, nil
 }
+
+// Trust implements job.ElasticPods.
+func (r *Reconciler) Trust(ctx context.Context, slice *kueue.Workload) { r.trusted.add(ctx, slice) }
 
 // release lets one pod go. If it has changed, or is gone, its own event brings another look.
 func (r *Reconciler) release(ctx context.Context, pod *corev1.Pod, g grant) error {

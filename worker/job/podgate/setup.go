@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -28,19 +29,23 @@ import (
 // Setup adds the reconciler to the manager, with a cache that has the pods of elastic jobs and no others. The client and the clock are the
 // reconciler's own; its reader of pods is set here.
 func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager) error {
+	elastic, err := labels.NewRequirement(switchyard.ElasticPodLabel, selection.Exists, nil)
+	if err != nil {
+		return fmt.Errorf("select the pods of elastic jobs: %w", err)
+	}
 	pods, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
 		ByObject: map[client.Object]cache.ByObject{&corev1.Pod{}: {
-			Label: labels.SelectorFromSet(labels.Set{switchyard.ElasticPodLabel: "true"}), Transform: strip,
+			Label: labels.NewSelector().Add(*elastic), Transform: strip,
 		}},
 	})
 	if err != nil {
 		return fmt.Errorf("make the cache of pods of elastic jobs: %w", err)
 	}
-	if err := pods.IndexField(ctx, &corev1.Pod{}, chainIndex, podChain); err != nil {
-		return fmt.Errorf("index pods by their slices: %w", err)
+	if err := pods.IndexField(ctx, &corev1.Pod{}, jobIndex, jobOfPod); err != nil {
+		return fmt.Errorf("index pods by their jobs: %w", err)
 	}
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.Workload{}, chainIndex, sliceChain); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.Workload{}, jobIndex, jobOfSlice); err != nil {
 		return fmt.Errorf("index slices: %w", err)
 	}
 	if err := mgr.Add(pods); err != nil {
@@ -50,8 +55,9 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager) error {
 	isSlice := predicate.NewPredicateFuncs(workload.IsElastic)
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("elastic_pods").
-		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(requests(sliceChain)), builder.WithPredicates(isSlice)).
-		WatchesRawSource(source.Kind(pods, client.Object(&corev1.Pod{}), handler.EnqueueRequestsFromMapFunc(requests(podChain)))).
+		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(requests(jobOfSlice)), builder.WithPredicates(isSlice)).
+		WatchesRawSource(source.Kind(pods, client.Object(&corev1.Pod{}), handler.EnqueueRequestsFromMapFunc(requests(jobOfPod)))).
+		WatchesRawSource(source.Channel(r.trusted.news, handler.EnqueueRequestsFromMapFunc(requests(jobOfSlice)))).
 		WithOptions(controller.Options{SkipNameValidation: ptr.To(true)}).
 		Complete(r)
 	if err != nil {
@@ -60,29 +66,29 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager) error {
 	return nil
 }
 
-// requests returns the jobs that an object is of, by the chain of their slices.
-func requests(chain client.IndexerFunc) handler.MapFunc {
+// requests returns the job that an object is of.
+func requests(job client.IndexerFunc) handler.MapFunc {
 	return func(_ context.Context, obj client.Object) []reconcile.Request {
 		var all []reconcile.Request
-		for _, name := range chain(obj) {
-			all = append(all, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: name}})
+		for _, uid := range job(obj) {
+			all = append(all, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: uid}})
 		}
 		return all
 	}
 }
 
-// sliceChain is the key of the slices of elastic jobs.
-func sliceChain(obj client.Object) []string {
-	if wl, ok := obj.(*kueue.Workload); ok && workload.IsElastic(wl) {
-		return []string{workload.SliceName(wl)}
+// jobOfSlice is the UID of the job that a slice says it is of.
+func jobOfSlice(obj client.Object) []string {
+	if owner := metav1.GetControllerOfNoCopy(obj); owner != nil && workload.IsElastic(obj) {
+		return []string{string(owner.UID)}
 	}
 	return nil
 }
 
-// podChain is the key of their pods.
-func podChain(obj client.Object) []string {
-	if name := obj.GetAnnotations()[kueue.WorkloadSliceNameAnnotation]; name != "" {
-		return []string{name}
+// jobOfPod is the UID of the job of a pod.
+func jobOfPod(obj client.Object) []string {
+	if uid := obj.GetLabels()[switchyard.ElasticPodLabel]; uid != "" {
+		return []string{uid}
 	}
 	return nil
 }
@@ -97,7 +103,8 @@ func strip(object any) (any, error) {
 		TypeMeta: pod.TypeMeta,
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion, DeletionTimestamp: pod.DeletionTimestamp,
-			Labels: map[string]string{kueue.PodSetLabel: pod.Labels[kueue.PodSetLabel]}, Annotations: map[string]string{},
+			Labels:      map[string]string{kueue.PodSetLabel: pod.Labels[kueue.PodSetLabel], switchyard.ElasticPodLabel: pod.Labels[switchyard.ElasticPodLabel]},
+			Annotations: map[string]string{},
 		},
 		Spec:   corev1.PodSpec{SchedulingGates: pod.Spec.SchedulingGates, NodeSelector: pod.Spec.NodeSelector},
 		Status: corev1.PodStatus{Phase: pod.Status.Phase},
