@@ -170,6 +170,21 @@ var _ = Describe("An elastic Job", func() {
 		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 0, GPUs 0"))
 	})
 
+	It("is scaled whenever its program crashes", func(ctx SpecContext) {
+		t := newTeamAt(ctx, w1, 4)
+		elastic := t.elasticJob("survivor", 1, "1h")
+		Expect(w1.Create(ctx, elastic)).To(Succeed())
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("1 run, 0 wait"))
+		for _, pods := range []int32{3, 4, 1, 2} {
+			scale(ctx, w1, elastic, pods)
+			Expect(w1.Program.Kill()).To(Succeed())
+			Expect(w1.Program.Start(ctx)).To(Succeed())
+			Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal(fmt.Sprintf("%d run, 0 wait", pods)))
+			Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal(fmt.Sprintf("pending 0, admitted 1, GPUs %d", pods)))
+		}
+		Expect(slicesOf(ctx, w1, t)).To(ContainElement("2 pods"))
+	})
+
 	It("starts over without the annotation when its size changes", func(ctx SpecContext) {
 		t := newTeamAt(ctx, w1, 4)
 		rigid := t.elasticJob("rigid", 1, "1h")
@@ -179,8 +194,7 @@ var _ = Describe("An elastic Job", func() {
 		first, err := t.pods(ctx, w1)
 		Expect(err).NotTo(HaveOccurred())
 		scale(ctx, w1, rigid, 2)
-		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("2 run, 0 wait"))
-		Expect(t.pods(ctx, w1)).NotTo(ContainElements(first))
+		Eventually(t.pods).WithContext(ctx).WithArguments(w1).Should(And(HaveLen(2), Not(ContainElements(first))))
 		Expect(slicesOf(ctx, w1, t)).To(BeEmpty())
 		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 1, GPUs 2"))
 	})

@@ -93,6 +93,7 @@ func usedElsewhere() []permissionUse {
 		{right: "patch kueue.x-k8s.io/clusterqueues", of: both, code: "worker/controller/queue/status.go", spec: "switchctl_test.go"},
 		{right: "patch kueue.x-k8s.io/resourceflavors", of: both, code: "worker/controller/queue/resourceflavor.go", spec: "switchctl_test.go"},
 		{right: "create kueue.x-k8s.io/workloads", of: workerAlone, code: "worker/job/execute.go", spec: "queueing_test.go"},
+		{right: "patch /pods", of: both, code: "worker/job/podgate/reconciler.go", spec: "elastic_test.go", by: theWorker},
 		{right: "patch kueue.x-k8s.io/admissionchecks", of: workerAlone, code: "worker/controller/queue/admissioncheck.go", spec: "resourcequota_test.go"},
 		{right: "patch kueue.x-k8s.io/admissionchecks/status", of: workerAlone, code: "admissioncheck/runner/checks.go", spec: "resourcequota_test.go"},
 		{right: "patch kueue.x-k8s.io/workloads", of: away, code: "admissioncheck/multikueue/mirror/remote.go", spec: "rbac_test.go"},
