@@ -422,6 +422,28 @@ func TestTheGateIsTurnedOffWhileAJobHasSlices(t *testing.T) {
 	}
 }
 
+// Pods that wait for quota have not failed: a job that waits to grow is not evicted because it does not recover.
+func TestAJobThatWaitsToGrowIsAsReadyAsItWas(t *testing.T) {
+	c := newClusterWith(t, func(o *options) { o.WaitForPodsReady = true }, newElasticJob(), newFlavor("h100"))
+	c.reconcileAll()
+	c.admitSlice()
+	c.reconcileAll()
+	c.changeJobStatus(running)
+	c.reconcileAll()
+	first := c.running()
+	c.scale(5)
+	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Active = 5 })
+	c.reconcileAll()
+	if now := c.running(); now.Name != first.Name || !meta.IsStatusConditionTrue(now.Status.Conditions, kueue.WorkloadPodsReady) {
+		t.Errorf("its pods are called not ready: %+v", now.Status.Conditions)
+	}
+	c.admitSlice()
+	c.reconcileAll()
+	if now := c.running(); now.Name == first.Name || meta.IsStatusConditionTrue(now.Status.Conditions, kueue.WorkloadPodsReady) {
+		t.Error("its new pods are not waited for")
+	}
+}
+
 // A slice that was made, and of which the cache does not tell yet, is not made twice.
 func TestASliceIsMadeOnce(t *testing.T) {
 	c := newRunningElastic(t, newElasticJob())

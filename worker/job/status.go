@@ -22,7 +22,7 @@ func (r *reconciler[T]) observeReport(ctx context.Context, s *snapshot[T]) error
 	if err != nil {
 		return err
 	}
-	if r.opts.WaitForPodsReady {
+	if r.opts.WaitForPodsReady && (progress.Ready || s.slices.next == nil) { // Pods that wait for the next slice have not failed.
 		s.ready = podsReady(s.wl, progress.Ready && s.facts.Admitted, s.facts.Now)
 	}
 	changed := false

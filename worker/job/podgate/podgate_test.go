@@ -206,6 +206,7 @@ func TestPodsAreLetGoByTheSliceThatIsTrusted(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(s).WithIndex(&corev1.Pod{}, jobIndex, jobOfPod).WithIndex(&kueue.Workload{}, jobIndex, jobOfSlice).
 		WithObjects(newPod("a", "gated"), newPod("b", "gated"), newPod("c", "gated"), newPod("d", "running")).Build()
 	wl := newSlice("second", 3, 0)
+	wl.Annotations = nil // It is prebuilt, by somebody who did not know.
 	status := wl.Status
 	if err := c.Create(t.Context(), wl); err != nil {
 		t.Fatal(err)

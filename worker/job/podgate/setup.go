@@ -77,9 +77,9 @@ func requests(job client.IndexerFunc) handler.MapFunc {
 	}
 }
 
-// jobOfSlice is the UID of the job that a slice says it is of.
+// jobOfSlice is the UID of the job that a slice says it is of. A prebuilt one need not say that it is a slice.
 func jobOfSlice(obj client.Object) []string {
-	if owner := metav1.GetControllerOfNoCopy(obj); owner != nil && workload.IsElastic(obj) {
+	if owner := metav1.GetControllerOfNoCopy(obj); owner != nil {
 		return []string{string(owner.UID)}
 	}
 	return nil
