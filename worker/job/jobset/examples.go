@@ -60,6 +60,8 @@ func suspending(js *jobsetv1.JobSet) {
 func ended(condition jobsetv1.JobSetConditionType) func(*jobsetv1.JobSet) {
 	return func(js *jobsetv1.JobSet) {
 		js.Status.ReplicatedJobsStatus = []jobsetv1.ReplicatedJobStatus{{Name: "driver", Succeeded: 1}, {Name: "Workers", Succeeded: 2}}
-		js.Status.Conditions = []metav1.Condition{{Type: string(condition), Status: metav1.ConditionTrue, Message: "it is over"}}
+		js.Status.Conditions = []metav1.Condition{{
+			Type: string(condition), Status: metav1.ConditionTrue, Reason: string(condition), Message: "it is over", LastTransitionTime: metav1.Unix(1, 0),
+		}}
 	}
 }

@@ -28,6 +28,6 @@ func sample() *rayv1.RayService {
 func status(rs *rayv1.RayService, ready metav1.ConditionStatus) rayv1.RayServiceStatuses {
 	return rayv1.RayServiceStatuses{
 		ActiveServiceStatus: rayv1.RayServiceStatus{RayClusterName: rs.Name + "-abcde"},
-		Conditions:          []metav1.Condition{{Type: string(rayv1.RayServiceReady), Status: ready, Reason: "Serving"}},
+		Conditions:          []metav1.Condition{{Type: string(rayv1.RayServiceReady), Status: ready, Reason: "Serving", LastTransitionTime: metav1.Unix(1, 0)}},
 	}
 }
