@@ -117,6 +117,6 @@ const (
 // BestFitDispatcherName as multiKueue.dispatcherName selects the dispatcher that offers to the best cluster first.
 const BestFitDispatcherName = "switchyard.dev/multikueue-dispatcher-best-fit"
 
-// ElasticPodLabel, with the UID of their job, is on the pods of elastic jobs that wait for their gate, so that they can be watched without all
+// ElasticPodLabel is on the pods of elastic jobs that wait for their gate, with the UID of their job, so that they can be watched without all
 // others.
 const ElasticPodLabel = "switchyard.dev/elastic-pod"
