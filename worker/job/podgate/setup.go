@@ -26,14 +26,14 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// Setup adds the reconciler to the manager, with a cache that has the pods of elastic jobs and no others. The client and the clock are the
-// reconciler's own; its reader of pods is set here.
+// Setup adds the reconciler to the manager, with a cache that has the pods of elastic jobs and no others, once there is one. The client and the
+// clock are the reconciler's own; its reader of pods is set here.
 func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager) error {
 	elastic, err := labels.NewRequirement(switchyard.ElasticPodLabel, selection.Exists, nil)
 	if err != nil {
 		return fmt.Errorf("select the pods of elastic jobs: %w", err)
 	}
-	pods, err := cache.New(mgr.GetConfig(), cache.Options{
+	list, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
 		ByObject: map[client.Object]cache.ByObject{&corev1.Pod{}: {
 			Label: labels.NewSelector().Add(*elastic), Transform: strip,
@@ -42,26 +42,26 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager) error {
 	if err != nil {
 		return fmt.Errorf("make the cache of pods of elastic jobs: %w", err)
 	}
-	if err := pods.IndexField(ctx, &corev1.Pod{}, jobIndex, jobOfPod); err != nil {
-		return fmt.Errorf("index pods by their jobs: %w", err)
-	}
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.Workload{}, jobIndex, jobOfSlice); err != nil {
 		return fmt.Errorf("index slices: %w", err)
 	}
-	if err := mgr.Add(pods); err != nil {
-		return fmt.Errorf("add the cache of pods of elastic jobs: %w", err)
-	}
+	pods := newPodCache(list)
 	r.Pods = pods
 	isSlice := predicate.NewPredicateFuncs(workload.IsElastic)
-	err = ctrl.NewControllerManagedBy(mgr).
+	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("elastic_pods").
 		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(requests(jobOfSlice)), builder.WithPredicates(isSlice)).
-		WatchesRawSource(source.Kind(pods, client.Object(&corev1.Pod{}), handler.EnqueueRequestsFromMapFunc(requests(jobOfPod)))).
 		WatchesRawSource(source.Channel(r.trusted.news, handler.EnqueueRequestsFromMapFunc(requests(jobOfSlice)))).
 		WithOptions(controller.Options{SkipNameValidation: ptr.To(true)}).
-		Complete(r)
+		Build(r)
 	if err != nil {
 		return fmt.Errorf("start the controller of pods of elastic jobs: %w", err)
+	}
+	pods.follow = func() error {
+		return c.Watch(source.Kind(list, client.Object(&corev1.Pod{}), handler.EnqueueRequestsFromMapFunc(requests(jobOfPod))))
+	}
+	if err := mgr.Add(pods); err != nil {
+		return fmt.Errorf("add the cache of pods of elastic jobs: %w", err)
 	}
 	return nil
 }
