@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"context"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -180,6 +181,9 @@ func endPods(t *testing.T, s *installation.Site, of, selector string) {
 	}
 }
 
+// errNoWorkload tells that a job has no Workload.
+var errNoWorkload = errors.New("there is no Workload")
+
 // workloadOf is the one Workload of a job.
 func workloadOf(ctx context.Context, s *installation.Site, job *unstructured.Unstructured) (*kueue.Workload, error) {
 	var list kueue.WorkloadList
@@ -191,6 +195,9 @@ func workloadOf(ctx context.Context, s *installation.Site, job *unstructured.Uns
 		if owner := metav1.GetControllerOf(&list.Items[i]); owner != nil && owner.Kind == job.GetKind() && owner.Name == job.GetName() {
 			found = append(found, &list.Items[i])
 		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%w: %s %s", errNoWorkload, job.GetKind(), job.GetName())
 	}
 	if len(found) != 1 {
 		return nil, fmt.Errorf("there are %d Workloads of %s %s", len(found), job.GetKind(), job.GetName())
