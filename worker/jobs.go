@@ -64,9 +64,10 @@ func (e *engine) integrations() ([]manager.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	options.Created, options.Stale = e.metrics.ObserveCreation, e.epochs.ValidateCreate
+	options.Created, options.Ungated, options.Stale = e.metrics.ObserveCreation, e.metrics.ObserveUngated, e.epochs.ValidateCreate
 	options.Dispatches, options.Follow = e.DispatchesJobs, e.followedObjects.Follow
 	gates := podgate.New(e.clock)
+	gates.Ungated = e.metrics.ObserveUngated
 	scales := options.Gates.ElasticJobs && slices.ContainsFunc(kinds, job.Integration.Scales)
 	if scales {
 		options.ElasticPods = gates

@@ -60,6 +60,7 @@ func unchosen() []string {
 		"job.Options.Dispatches",            // which program it is: a hub's, or not
 		"job.Options.ElasticPods",           // who looks at pods; the gate decides whether any job is elastic
 		"job.Options.Follow",                // whom to tell, not what to do
+		"job.Options.Ungated",               // whom to tell, not what to do
 		"job.Options.Stale",                 // no choice: an epoch that is over is over
 		"lifecycle.Policy.OwnerGracePeriod", // who plays an owner has some seconds, whatever is asked for
 	}

@@ -50,6 +50,8 @@ type Options struct {
 	Follow func(client.FieldIndexer, Integration) error
 	// Stale, when not nil, says why a new job that a hub made for the Workload of that name comes too late; nil if it does not.
 	Stale func(ctx context.Context, job client.Object, workload string) *field.Error
+	// Ungated, optional, is told of each scheduling gate that is taken off a pod of an admitted Workload.
+	Ungated func(wl *kueue.Workload, gate string, now time.Time)
 	// ElasticPods are the pods of elastic jobs; nil where they are not looked at.
 	ElasticPods ElasticPods
 	// Dispatches is set where the multikueue dispatcher of this very program answers for jobs that run on other clusters: the quota

@@ -25,6 +25,7 @@ type Metrics struct {
 	recomputed            *prometheus.CounterVec
 	skipped               *prometheus.GaugeVec
 	admittedInCohort      *prometheus.CounterVec
+	gateRemoval           *prometheus.HistogramVec
 	clusterQueues         queueMetrics
 	localQueues           queueMetrics
 	localQueuesWithSeries sync.Map // LocalQueues, as NamespacedName, that may have series
@@ -76,6 +77,8 @@ func New(registry prometheus.Registerer, opts Options) (*Metrics, error) {
 		}, []string{"cluster_queue"}),
 		admittedInCohort: newCounter("kueue_cohort_subtree_admitted_workloads_total", "Admissions in all queues of the cohort",
 			"cohort", "priority_class"),
+		gateRemoval: newHistogram("kueue_pod_scheduling_gate_removal_seconds", "Time from the admission to the removal of a gate from a pod",
+			prometheus.DefBuckets, "cluster_queue", "is_group", "name"),
 		clusterQueues: newClusterQueueMetrics(),
 		localQueues:   newLocalQueueMetrics(filterLabels(opts.CustomLabels, config.SourceKindWorkload)),
 	}
@@ -164,7 +167,7 @@ func (f *queueMetrics) histograms() []**prometheus.HistogramVec {
 // register registers all metrics. One that is registered already is used in place of ours.
 func (m *Metrics) register(registry prometheus.Registerer) error {
 	counters := []**prometheus.CounterVec{&m.attempts, &m.preempted, &m.replaced, &m.recomputed, &m.admittedInCohort}
-	histograms := []**prometheus.HistogramVec{&m.attemptDuration, &m.creationLatency}
+	histograms := []**prometheus.HistogramVec{&m.attemptDuration, &m.creationLatency, &m.gateRemoval}
 	for _, f := range []*queueMetrics{&m.clusterQueues, &m.localQueues} {
 		counters = append(counters, f.counters()...)
 		histograms = append(histograms, f.histograms()...)
@@ -213,6 +216,7 @@ func (m *Metrics) DeleteClusterQueue(name string) {
 	labels := prometheus.Labels{"cluster_queue": name}
 	m.clusterQueues.deleteSeries(labels)
 	m.replaced.DeletePartialMatch(labels)
+	m.gateRemoval.DeletePartialMatch(labels)
 	m.recomputed.DeletePartialMatch(labels)
 	m.skipped.DeletePartialMatch(labels)
 	m.preempted.DeletePartialMatch(prometheus.Labels{"preempting_cluster_queue": name})

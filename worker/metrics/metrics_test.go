@@ -49,10 +49,9 @@ func testClusterQueue() *kueue.ClusterQueue {
 
 // registeredElsewhere are the metrics of the contract that are not registered here, and why.
 var registeredElsewhere = map[string]string{
-	"kueue_build_info":                          "worker/manager",
-	"multikueue_workloads_admitted_total":       "admissioncheck/multikueue/controller",
-	"multikueue_workloads_dispatched_total":     "admissioncheck/multikueue/controller",
-	"kueue_pod_scheduling_gate_removal_seconds": "comes with the first integration that gates pods",
+	"kueue_build_info":                      "worker/manager",
+	"multikueue_workloads_admitted_total":   "admissioncheck/multikueue/controller",
+	"multikueue_workloads_dispatched_total": "admissioncheck/multikueue/controller",
 }
 
 // contractMetric is a row of the table of metrics.
@@ -244,7 +243,7 @@ func (s *metricsEnv) initAllSeries() {
 	}
 	m := s.metrics
 	counters := []**prometheus.CounterVec{&m.attempts, &m.preempted, &m.replaced, &m.recomputed, &m.admittedInCohort}
-	histograms := []**prometheus.HistogramVec{&m.attemptDuration, &m.creationLatency}
+	histograms := []**prometheus.HistogramVec{&m.attemptDuration, &m.creationLatency, &m.gateRemoval}
 	for _, f := range []*queueMetrics{&m.clusterQueues, &m.localQueues} {
 		counters, histograms = append(counters, f.counters()...), append(histograms, f.histograms()...)
 	}

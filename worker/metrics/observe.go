@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -179,6 +180,17 @@ func (m *Metrics) ObserveCreation(kind string, latency time.Duration) {
 	if m.opts.CreationLatency {
 		m.creationLatency.WithLabelValues(kind).Observe(max(latency, 0).Seconds())
 	}
+}
+
+// ObserveUngated measures how long a pod of an admitted Workload kept a scheduling gate, which is taken off now. That it was admitted is
+// known to the second.
+func (m *Metrics) ObserveUngated(wl *kueue.Workload, gate string, now time.Time) {
+	if wl.Status.Admission == nil {
+		return
+	}
+	queue := string(wl.Status.Admission.ClusterQueue)
+	took := now.Sub(conditionSince(wl, kueue.WorkloadAdmitted))
+	m.gateRemoval.WithLabelValues(queue, strconv.FormatBool(workload.IsGroup(wl)), gate).Observe(max(took, 0).Seconds())
 }
 
 // forEachQueue calls for the ClusterQueue that the workload has quota in, and for its LocalQueue if that is selected.

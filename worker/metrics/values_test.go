@@ -300,6 +300,22 @@ func TestWhatACycleDoesIsCounted(t *testing.T) {
 	s.expectSeries("kueue_workload_creation_latency_seconds", "batch/job 1x0.03s")
 }
 
+func TestHowLongPodsKeepTheirGates(t *testing.T) {
+	s := newMetricsEnv(t)
+	single, group, waiting := &kueue.Workload{}, &kueue.Workload{}, &kueue.Workload{}
+	for _, wl := range []*kueue.Workload{single, group} {
+		wl.Status.Admission = &kueue.Admission{ClusterQueue: "cq"}
+		wl.Status.Conditions = []metav1.Condition{{Type: kueue.WorkloadAdmitted, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(baseTime)}}
+	}
+	group.Annotations = map[string]string{kueue.IsGroupWorkloadAnnotation: "true"}
+	s.metrics.ObserveUngated(single, "gate", baseTime.Add(2*time.Second))
+	s.metrics.ObserveUngated(group, "gate", baseTime.Add(-time.Second)) // a clock that is behind
+	s.metrics.ObserveUngated(waiting, "gate", baseTime)
+	s.expectSeries("kueue_pod_scheduling_gate_removal_seconds", "cq,false,gate 1x2s", "cq,true,gate 1x0s")
+	s.metrics.DeleteClusterQueue("cq")
+	s.expectSeries("kueue_pod_scheduling_gate_removal_seconds")
+}
+
 func TestSeriesGoWithTheirObject(t *testing.T) {
 	s := newMetricsEnv(t)
 	s.initAllSeries()

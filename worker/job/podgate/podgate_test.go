@@ -217,6 +217,8 @@ func TestPodsAreLetGoByTheSliceThatIsTrusted(t *testing.T) {
 	}
 	r := New(testclock.NewFakeClock(noon))
 	r.Client, r.Pods = c, c
+	ungated := 0
+	r.Ungated = func(*kueue.Workload, string, time.Time) { ungated++ }
 	reconcile := func() {
 		for range 2 {
 			if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "job-uid"}}); err != nil {
@@ -239,6 +241,9 @@ func TestPodsAreLetGoByTheSliceThatIsTrusted(t *testing.T) {
 		if isGated(&list.Items[i]) {
 			gated = append(gated, list.Items[i].Name)
 		}
+	}
+	if ungated != 2 {
+		t.Errorf("told of %d pods", ungated)
 	}
 	if diff := cmp.Diff([]string{"c"}, gated); diff != "" {
 		t.Errorf("gated (-want +got):\n%s", diff)

@@ -3,6 +3,7 @@ package podgate
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/go-multierror"
 	corev1 "k8s.io/api/core/v1"
@@ -31,6 +32,8 @@ type Reconciler struct {
 	Pods client.Reader
 	// Clock is the source of now.
 	Clock clock.PassiveClock
+	// Ungated, optional, is told of each gate that is taken off a pod.
+	Ungated func(slice *kueue.Workload, gate string, now time.Time)
 
 	// written are the pods that were let go and that the cache shows as they were.
 	written kube.WriteTracker
@@ -66,7 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var failed *multierror.Error
 	for name, pods := range sets {
 		for _, pod := range pick(pods, granted[name]) {
-			failed = multierror.Append(failed, r.release(ctx, pod, granted[name]))
+			failed = multierror.Append(failed, r.release(ctx, wl, pod, granted[name]))
 		}
 	}
 	return ctrl.Result{}, failed.ErrorOrNil()
@@ -110,8 +113,8 @@ func (r *Reconciler) Running(ctx context.Context, namespace string, job types.UI
 // Trust implements job.ElasticPods.
 func (r *Reconciler) Trust(ctx context.Context, slice *kueue.Workload) { r.trusted.add(ctx, slice) }
 
-// release lets one pod go. If it has changed, or is gone, its own event brings another look.
-func (r *Reconciler) release(ctx context.Context, pod *corev1.Pod, g grant) error {
+// release lets one pod of a slice go. If it has changed, or is gone, its own event brings another look.
+func (r *Reconciler) release(ctx context.Context, slice *kueue.Workload, pod *corev1.Pod, g grant) error {
 	free := g.release(pod)
 	_, err := kube.Patch(ctx, r.Client, pod, free)
 	switch {
@@ -121,5 +124,8 @@ func (r *Reconciler) release(ctx context.Context, pod *corev1.Pod, g grant) erro
 		return fmt.Errorf("let pod %s/%s go: %w", pod.Namespace, pod.Name, err)
 	}
 	r.written.Record(free, r.Clock.Now())
+	if r.Ungated != nil {
+		r.Ungated(slice, kueue.ElasticJobSchedulingGate, r.Clock.Now())
+	}
 	return nil
 }

@@ -103,6 +103,9 @@ func (r *reconciler) ungate(ctx context.Context, s *snapshot, i int) error {
 	if err := r.writer.Patch(ctx, s.pods[i], next); err != nil {
 		return err
 	}
+	if r.opts.Ungated != nil {
+		r.opts.Ungated(s.wl, kueue.AdmissionSchedulingGate, s.facts.Now)
+	}
 	if s.facts.Single || i == s.firstUngated() {
 		note := fmt.Sprintf("Admitted by clusterQueue %s", s.wl.Status.Admission.ClusterQueue)
 		kube.RecordEvents(r.recorder, s.pods[i], kube.Event{Reason: kueue.EventStarted, Note: note})

@@ -57,6 +57,8 @@ type cluster struct {
 	// writes are the API calls of the reconciler that changed something, in no order where it makes several at a time.
 	mu     sync.Mutex
 	writes []string
+	// ungated are the gates that were taken off, by Workload.
+	ungated []string
 }
 
 func newCluster(tb testing.TB, objects ...client.Object) *cluster {
@@ -74,7 +76,11 @@ func newClusterWith(tb testing.TB, configure func(*job.Options), objects ...clie
 	}
 	// The API server in memory dates deletions by the machine's clock: all of them lie an hour ahead.
 	c := &cluster{TB: tb, clock: testclock.NewFakeClock(time.Now().Add(-time.Hour)), recorder: events.NewFakeRecorder(100_000), target: podgroup.Group(namespace, group)}
-	o := job.Options{WaitForPodsReady: true, Gates: job.DefaultGates(), Clock: c.clock}
+	o := job.Options{WaitForPodsReady: true, Gates: job.DefaultGates(), Clock: c.clock, Ungated: func(wl *kueue.Workload, gate string, _ time.Time) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.ungated = append(c.ungated, wl.Name+" "+gate)
+	}}
 	configure(&o)
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, newFlavor())
 	inner := podgroup.WithIndexes(fake.NewClientBuilder().WithScheme(s), o.Gates).WithTypeConverters(jobtest.Converters(tb)...).

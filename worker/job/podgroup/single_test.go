@@ -56,6 +56,9 @@ func TestASinglePodThatRunsThroughCostsTwoWrites(t *testing.T) {
 		t.Error("finalizers are left")
 	}
 	c.wantEvents(kueue.EventCreatedWorkload, kueue.EventFinishedWorkload, kueue.EventStarted)
+	if diff := cmp.Diff([]string{c.workload().Name + " " + kueue.AdmissionSchedulingGate}, c.ungated); diff != "" {
+		t.Errorf("gates taken off (-want +got):\n%s", diff)
+	}
 }
 
 func TestAnEvictedPodIsDeletedAndItsWorkloadNeverQueuesAgain(t *testing.T) {
