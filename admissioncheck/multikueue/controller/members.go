@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +18,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/podgroup/podmeta"
@@ -61,23 +63,42 @@ func (r *WorkloadReconciler) copyMembers(ctx context.Context, s *workloadScope) 
 	if !job.HasMembers(o.Kind) || s.state.Retreating() {
 		return nil
 	}
-	remote := map[types.UID]client.Object{}
-	if s.state.Bound != "" {
-		for _, obj := range r.remoteMembers(s, s.state.Bound) {
-			remote[mirror.MemberUID(obj)] = obj
-		}
+	if s.state.Bound == "" {
+		return r.changeMembers(ctx, s, func(of mirror.Original) (client.Object, bool) {
+			next, changed, _ := of.WithStatus(of.JobCopy(s.state.Epoch, false))
+			return next, changed
+		})
 	}
-	return r.changeMembers(ctx, s, func(of mirror.Original) (client.Object, bool) {
+	remote := map[types.UID]client.Object{}
+	for _, obj := range r.remoteMembers(s, s.state.Bound) {
+		remote[mirror.MemberUID(obj)] = obj
+	}
+	return r.showMembers(ctx, s, remote)
+}
+
+// showMembers shows on the hub's pods how those on a worker do: at once that one has ended, or has become ready, and the rest when it is due. So
+// a worker whose pods change all the time costs the hub no more than that.
+func (r *WorkloadReconciler) showMembers(ctx context.Context, s *workloadScope, remote map[types.UID]client.Object) error {
+	w := trackedWorkload(s.original)
+	due := readTracker(r.tracker, func(t *tracker.Tracker) time.Time { return t.StatusCopiedAt(w) }).Add(statusCopyInterval)
+	shown := false
+	err := r.changeMembers(ctx, s, func(of mirror.Original) (client.Object, bool) {
 		there := remote[of.Job.GetUID()]
-		if s.state.Bound == "" {
-			there = of.JobCopy(s.state.Epoch, false)
-		}
 		if there == nil {
 			return nil, false
 		}
 		next, changed, _ := of.WithStatus(there)
+		if changed && s.observed.Now.Before(due) && !podmeta.IsNews(of.Job, next) {
+			s.retryAt = kube.Earliest(s.retryAt, due)
+			return nil, false
+		}
+		shown = shown || changed
 		return next, changed
 	})
+	if shown {
+		r.tracker.do(func(t *tracker.Tracker) { t.StatusCopied(w, s.observed.Now) })
+	}
+	return err
 }
 
 // endMembers makes the hub's pods show that they have ended, as nothing on a worker can show it any more.

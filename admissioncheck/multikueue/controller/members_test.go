@@ -46,7 +46,7 @@ func newPods(t *testing.T, refused error, names ...string) (*WorkloadReconciler,
 		})
 	}
 	hub := builder.Build()
-	r := &WorkloadReconciler{Client: hub, Members: hub, APIReader: hub, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))}
+	r := &WorkloadReconciler{tracker: newLockedTracker(time.Minute), Client: hub, Members: hub, APIReader: hub, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))}
 	var err error
 	own, _ := hubworkload.LookupOwner(s.original.Workload)
 	if s.original.Members, err = r.listMembers(t.Context(), s.original.Workload, own); err != nil {
@@ -94,6 +94,55 @@ func TestAStatusThatTheHubRefusesKeepsItFromNothing(t *testing.T) {
 	r, s = newPods(t, apierrors.NewInternalError(context.DeadlineExceeded), "a")
 	if err := r.copyMembers(t.Context(), s); err == nil {
 		t.Error("a failure of the hub is not told")
+	}
+}
+
+func TestAWorkerWhosePodsChangeAllTheTimeCostsLittle(t *testing.T) {
+	r, s := newPods(t, nil, "a", "b")
+	writes := 0
+	hub := r.Client
+	r.Client = interceptor.NewClient(hub.(client.WithWatch), interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, c client.Client, of string, obj client.Object, p client.Patch, o ...client.SubResourcePatchOption) error {
+			writes++
+			return c.SubResource(of).Patch(ctx, obj, p, o...)
+		},
+	})
+	noon := r.Clock.Now()
+	show := func(at time.Duration, change func(*corev1.Pod)) {
+		t.Helper()
+		s.observed.Now, s.retryAt = noon.Add(at), time.Time{}
+		r.Clock = clocktesting.NewFakePassiveClock(s.observed.Now)
+		remote := map[types.UID]client.Object{}
+		for _, name := range []string{"a", "b"} {
+			pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+			change(pod)
+			remote[types.UID(name+"-uid")] = pod
+		}
+		if err := r.showMembers(t.Context(), s, remote); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restarted := func(times int32) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", RestartCount: times}}
+		}
+	}
+	for i := range int32(30) { // a tenth of a second each
+		show(time.Duration(i)*100*time.Millisecond, restarted(i))
+	}
+	if writes != 2 || !s.retryAt.Equal(noon.Add(statusCopyInterval)) {
+		t.Errorf("two pods cost %d writes in %v, and are looked at again at %v", writes, statusCopyInterval, s.retryAt)
+	}
+	show(statusCopyInterval, restarted(30))
+	if writes != 4 {
+		t.Errorf("%d writes when it was due", writes)
+	}
+	show(statusCopyInterval+time.Second, func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	})
+	show(statusCopyInterval+2*time.Second, func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })
+	if writes != 8 || phaseOf(t, r, "a") != corev1.PodSucceeded {
+		t.Errorf("that they are ready, and have ended, waits: %d writes", writes)
 	}
 }
 

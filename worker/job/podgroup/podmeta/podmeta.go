@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
@@ -119,6 +120,20 @@ func RemoveGate(pod *corev1.Pod, name string) {
 // IsTerminal tells whether the pod's containers have ended for good.
 func IsTerminal(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// IsReady tells whether the pod serves.
+func IsReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// IsNews tells whether a change of a pod's status is one that somebody waits for: it has ended, or has become ready.
+func IsNews(was, is client.Object) bool {
+	before, ok := was.(*corev1.Pod)
+	now, also := is.(*corev1.Pod)
+	return ok && also && (IsTerminal(now) || IsReady(now) && !IsReady(before))
 }
 
 // IsSuspended tells whether the pod does not run: it waits, or has ended.
