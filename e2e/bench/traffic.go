@@ -34,10 +34,8 @@ func (t traffic) kinds() []mixedKind {
 	return mixedKinds()[:1]
 }
 
-// submit creates the job of the index, for the queue in which everything fits.
-func (t traffic) submit(ctx context.Context, a *clusterFleet, s *jobLog, i int) error {
-	name, kinds := t.names()[i], t.kinds()
-	kind := &kinds[i%len(kinds)]
+// submit creates the job of a name, for the queue in which everything fits.
+func submit(ctx context.Context, a *clusterFleet, s *jobLog, name string, kind *mixedKind) error {
 	if kind.operator == "" { // a Job
 		return s.submit(ctx, a, queuedJob(name, unlimitedQueue, 1), nil)
 	}
@@ -69,8 +67,9 @@ func (t traffic) send(ctx context.Context, a *clusterFleet, s *jobLog) error {
 		defer ticker.Stop()
 		pace = ticker.C
 	}
-	for i := range t.jobs {
-		group.Go(func() error { return t.submit(groupCtx, a, s, i) })
+	kinds := t.kinds()
+	for i, name := range t.names() {
+		group.Go(func() error { return submit(groupCtx, a, s, name, &kinds[i%len(kinds)]) })
 		if pace == nil {
 			continue
 		}

@@ -271,8 +271,8 @@ func (r *reconciler[T]) compareSliceSettings(ctx context.Context, s *snapshot[T]
 // markDispatched has the only Workload of an elastic job that runs on another cluster say so: its pods are gated, and let go over there.
 func (r *reconciler[T]) markDispatched(job T, wl *kueue.Workload) {
 	if r.kind.Elastic != nil && r.opts.Gates.ElasticJobs && workload.IsElastic(job) && r.runsElsewhere(job) {
-		setAnnotation(wl, kueue.ElasticJobAnnotation, "true")
-		setAnnotation(wl, kueue.WorkloadSliceNameAnnotation, wl.Name)
+		metav1.SetMetaDataAnnotation(&wl.ObjectMeta, kueue.ElasticJobAnnotation, "true")
+		metav1.SetMetaDataAnnotation(&wl.ObjectMeta, kueue.WorkloadSliceNameAnnotation, wl.Name)
 	}
 }
 
@@ -287,12 +287,8 @@ func (r *reconciler[T]) nameSlice(s *snapshot[T], wl *kueue.Workload) {
 	for n := 1; s.slices.names[wl.Name]; n++ {
 		wl.Name = name(extra + "_" + strconv.Itoa(n))
 	}
-	setAnnotation(wl, kueue.ElasticJobAnnotation, "true")
-	setAnnotation(wl, kueue.WorkloadSliceNameAnnotation, wl.Name)
-}
-
-func setAnnotation(wl *kueue.Workload, key, value string) {
-	metav1.SetMetaDataAnnotation(&wl.ObjectMeta, key, value)
+	metav1.SetMetaDataAnnotation(&wl.ObjectMeta, kueue.ElasticJobAnnotation, "true")
+	metav1.SetMetaDataAnnotation(&wl.ObjectMeta, kueue.WorkloadSliceNameAnnotation, wl.Name)
 }
 
 // markElastic has the pods of an elastic job wait for their gate, and be found by their job.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -88,7 +89,7 @@ func ShrinkAdmission(wl *kueue.Workload) bool {
 			for name, total := range psa.ResourceUsage {
 				psa.ResourceUsage[name] = share(total, *psa.Count, set.Count)
 			}
-			psa.Count, changed = &set.Count, true
+			psa.Count, changed = ptr.To(set.Count), true
 		}
 	}
 	return changed

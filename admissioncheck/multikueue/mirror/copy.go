@@ -17,6 +17,7 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
 )
 
 // Original is a Workload of the hub, as far as its copies are concerned.
@@ -183,11 +184,7 @@ func adoptingJob(remote *kueue.Workload) (is bool, by string) {
 
 // ownedByMembers tells whether pods of a group have taken the copy up. None of them controls it.
 func ownedByMembers(remote *kueue.Workload) bool {
-	return isGroup(remote) && len(remote.OwnerReferences) > 0
-}
-
-func isGroup(wl *kueue.Workload) bool {
-	return wl.Annotations[kueue.IsGroupWorkloadAnnotation] == "true"
+	return workload.IsGroup(remote) && len(remote.OwnerReferences) > 0
 }
 
 // setPreemptionGate tells how the hub's preemption gate of a copy stands. One without a position is closed (contract: multikueue.md 8).

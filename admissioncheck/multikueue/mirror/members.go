@@ -22,6 +22,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/wire"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/workload"
 )
 
 // Of some kinds a Workload has any number of objects. To the dispatcher they are one job: it is there as long as one of them is, and of the
@@ -212,7 +213,7 @@ func (o Original) deleteMembers(ctx context.Context, c client.Client, seen Found
 	}
 	removable := slices.DeleteFunc(members, func(m client.Object) bool { return !isRemovable(o.holderOfJob(m), m, r.BelowEpoch) })
 	ours := slices.DeleteFunc(slices.Clone(removable), func(m client.Object) bool { return o.holderOfJob(m) != dispatch.Ours })
-	if r.SpareJob && len(ours) > 0 && (o.hasEnded(seen) || kind.HaveEnded(ours, isGroup(o.Workload))) {
+	if r.SpareJob && len(ours) > 0 && (o.hasEnded(seen) || kind.HaveEnded(ours, workload.IsGroup(o.Workload))) {
 		return true, nil
 	}
 	ended := func(m client.Object) bool { return kind.HasEnded(m) }
