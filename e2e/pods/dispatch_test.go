@@ -187,19 +187,33 @@ func groupDeleted(t *testing.T, f fleet) {
 
 func memberReplaced(t *testing.T, f fleet) {
 	t.Helper()
-	hub, workers := f.newTeam(t, "replaced", 2, 0)
+	f.replaceMember(t, "replaced", func(worker team) { worker.end("pod-1", "1") })
+}
+
+func memberRemovedThere(t *testing.T, f fleet) {
+	t.Helper()
+	f.replaceMember(t, "lessone", func(worker team) {
+		worker.remove("pod-1")
+		worker.reportKilled("pod-1")
+	})
+}
+
+// replaceMember has a group lose one of its two pods on a worker, and get another one.
+func (f fleet) replaceMember(t *testing.T, name string, lose func(worker team)) {
+	t.Helper()
+	hub, workers := f.newTeam(t, name, 2, 0)
 	for i := range 2 {
-		hub.create(hub.member("again", fmt.Sprintf("pod-%d", i), "1", "2"))
+		hub.create(hub.member("pair", fmt.Sprintf("pod-%d", i), "1", "2"))
 	}
 	expectEverywhere(t, []string{"2 Running ", "2 Running ", ""}, hub, workers[0], workers[1])
-	workers[0].end("pod-1", "1")
+	lose(workers[0])
 	expectEverywhere(t, []string{"1 Running 1 Failed ", "1 Running 1 Failed ", ""}, hub, workers[0], workers[1])
-	hub.create(hub.member("again", "pod-2", "1", "2"))
+	hub.create(hub.member("pair", "pod-2", "1", "2"))
 	expectEverywhere(t, []string{"2 Running 1 Failed ", "2 Running 1 Failed ", ""}, hub, workers[0], workers[1])
 	for _, name := range []string{"pod-0", "pod-2"} {
 		workers[0].end(name, "0")
 	}
-	hub.expectCondition("again", kueue.WorkloadFinished, "True Succeeded")
+	hub.expectCondition("pair", kueue.WorkloadFinished, "True Succeeded")
 	expectEverywhere(t, []string{"2 Succeeded 1 Failed ", "", ""}, hub, workers[0], workers[1])
 }
 
@@ -309,25 +323,6 @@ func podRemovedThere(t *testing.T, f fleet) {
 	hub.expectCondition("pod-one", kueue.WorkloadFinished, "True Failed")
 	expectEverywhere(t, []string{"1 Failed ", "", ""}, hub, workers[0], workers[1])
 	workers[0].expectUsage("0 wait, 0 run, 0 CPUs")
-}
-
-func memberRemovedThere(t *testing.T, f fleet) {
-	t.Helper()
-	hub, workers := f.newTeam(t, "lessone", 2, 0)
-	for i := range 2 {
-		hub.create(hub.member("pair", fmt.Sprintf("pod-%d", i), "1", "2"))
-	}
-	expectEverywhere(t, []string{"2 Running ", "2 Running ", ""}, hub, workers[0], workers[1])
-	workers[0].remove("pod-1")
-	workers[0].reportKilled("pod-1")
-	expectEverywhere(t, []string{"1 Running 1 Failed ", "1 Running 1 Failed ", ""}, hub, workers[0], workers[1])
-	hub.create(hub.member("pair", "pod-2", "1", "2"))
-	expectEverywhere(t, []string{"2 Running 1 Failed ", "2 Running 1 Failed ", ""}, hub, workers[0], workers[1])
-	for _, name := range []string{"pod-0", "pod-2"} {
-		workers[0].end(name, "0")
-	}
-	hub.expectCondition("pair", kueue.WorkloadFinished, "True Succeeded")
-	expectEverywhere(t, []string{"2 Succeeded 1 Failed ", "", ""}, hub, workers[0], workers[1])
 }
 
 func replicaRemovedThere(t *testing.T, f fleet) {
