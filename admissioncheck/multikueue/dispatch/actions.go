@@ -116,7 +116,7 @@ func (w workerActions) collectDebt(v ClusterView) []Action {
 
 // stopJob tells the given-up cluster that the hub evicts, and copies the status of its job while it stops. Nothing is copied once the job has
 // stopped and the hub's job shows no active pods: the one on the cluster may go on showing some. An abandoned job is removed if the hub waits
-// for the cluster to be unbound.
+// for the cluster to be unbound, or for a status that may never show that the job has stopped.
 func (w workerActions) stopJob(v ClusterView) []Action {
 	var actions []Action
 	c := v.Copy
@@ -131,7 +131,9 @@ func (w workerActions) stopJob(v ClusterView) []Action {
 	outOfSync := c.Finished != nil && c.Finished.Reason == OutOfSync
 	live := w.state.liveAnswer(v)
 	hidden := live != nil && live.Job.Holder == Relabelled
-	if w.observed.Local.Quota.AwaitsUnbinding && (v.removable() || hidden) && (c.Holder != Ours || outOfSync) {
+	local := w.observed.Local
+	awaited := local.Quota.AwaitsUnbinding || local.Job.Active && local.Job.StatusOutlivesPods
+	if awaited && (v.removable() || hidden) && (c.Holder != Ours || outOfSync) {
 		actions = append(actions, w.removeAbandoned(v)...)
 	}
 	return actions

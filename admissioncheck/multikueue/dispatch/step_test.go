@@ -423,6 +423,13 @@ func TestRetreating(t *testing.T) {
 			"w1 up copy@1 evicted job@1",
 			"Draining",
 		}, {
+			"nothing tells any more that a job without its copy has stopped", "epoch 2; bound w1; owed w1@1", "quota Retry evicted evictions=1 active stale",
+			"w1 up job@1",
+			"Draining; Retract w1 below 2 sparing in the foreground",
+		}, {
+			"but its status does, if it tells of its pods", "epoch 2; bound w1; owed w1@1", "quota Retry evicted evictions=1 active", "w1 up job@1",
+			"Draining",
+		}, {
 			"until it has told the last", "epoch 2; bound w1; owed w1@1", "quota Ready evicted evictions=1", "w1 up copy@1 evicted job@1 behind",
 			"Draining; CopyStatus w1",
 		}, {
