@@ -109,10 +109,19 @@ func (t *decision) callWorker(a dispatch.Action) error {
 		t.driver.gateCalls[gateCall{attempt{t.item.uid, a.Epoch}, a.Cluster}] = true
 	}
 	if err == nil {
-		answer.Removed, answer.Connection = removed, connection
+		answer.Removed, answer.Connection = slices.DeleteFunc(removed, t.lookupWorker(a.Cluster).keeps(t.item.name)), connection
 	}
 	tr.Answered(w, a, answer, t.now)
 	return err
+}
+
+// keeps tells of the UID of an object of that name whether the object is there and stays.
+func (c *worker) keeps(name string) func(uid string) bool {
+	return func(uid string) bool {
+		obj, hasCopy := c.workloads[name]
+		job, hasJob := c.jobs[name]
+		return hasCopy && !obj.deleting && formatUID(obj.id) == uid || hasJob && !job.deleting && formatUID(job.id) == uid
+	}
 }
 
 // seenUIDs are those of the objects that a removal would remove, as far as they are seen.
