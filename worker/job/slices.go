@@ -3,8 +3,10 @@ package job
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/go-multierror"
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +30,12 @@ type Elastic[T client.Object] struct {
 	Gated func(T) bool
 	// Ungated are pod sets whose pods never wait.
 	Ungated []kueue.PodSetReference
+	// ScaledBy, optional, is the child of a running job in whose spec an autoscaler says how many pods there are to be: an empty object with
+	// name and namespace, nil if the job is not scaled in that way or has no such child yet.
+	ScaledBy func(T) client.Object
+	// Sizes, required with ScaledBy, are how many pods that child asks for, by pod set. A pod set that is not among them is as large as the
+	// job says.
+	Sizes func(child client.Object) map[kueue.PodSetReference]int64
 }
 
 // Messages of Finished (contract: job-kinds.md 15).
@@ -179,7 +187,11 @@ func (r *reconciler[T]) compareSlices(ctx context.Context, s *snapshot[T]) error
 	if err != nil {
 		return err
 	}
-	need, err := r.observeNeed(ctx, s, podCounts(sets))
+	asked, err := r.askedCounts(ctx, s.job, sets)
+	if err != nil {
+		return s.cannotCompose(err)
+	}
+	need, err := r.observeNeed(ctx, s, asked)
 	if err != nil {
 		return err
 	}
@@ -197,6 +209,48 @@ func (r *reconciler[T]) compareSlices(ctx context.Context, s *snapshot[T]) error
 		return nil
 	}
 	return r.observeResize(ctx, s, change, need.Counts)
+}
+
+// askedCounts are how many pods a running job asks for, given what it asks for by its own spec. An error is one of reading, or says what is wrong
+// with the child by which it is scaled (contract: job-kinds.md 6). One that is not the job's own has no say, as one that is not there.
+func (r *reconciler[T]) askedCounts(ctx context.Context, job T, sets []kueue.PodSet) ([]elastic.Count, error) {
+	counts := podCounts(sets)
+	e := r.kind.Elastic
+	if e.ScaledBy == nil || r.kind.Suspended(job) {
+		return counts, nil
+	}
+	child := e.ScaledBy(job)
+	if child == nil {
+		return counts, nil
+	}
+	key := client.ObjectKeyFromObject(child)
+	if err := r.client.Get(ctx, key, child); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read %s, by which %s is scaled: %w", key, job.GetName(), err)
+	}
+	if !metav1.IsControlledBy(child, job) {
+		return counts, nil
+	}
+	sizes := e.Sizes(child)
+	for i := range counts {
+		name := kueue.PodSetReference(counts[i].Name)
+		if size, sized := sizes[name]; sized {
+			counts[i].Pods = int32(min(max(size, 0), math.MaxInt32))
+			delete(sizes, name)
+		}
+	}
+	if len(sizes) > 0 {
+		return nil, fmt.Errorf("PodSet name mismatch: %s has %s, of which %s says nothing", key, strings.Join(sortedNames(sizes), ", "), job.GetName())
+	}
+	return counts, nil
+}
+
+func sortedNames(sizes map[kueue.PodSetReference]int64) []string {
+	var names []string
+	for name := range sizes {
+		names = append(names, strconv.Quote(string(name)))
+	}
+	slices.Sort(names)
+	return names
 }
 
 // observeNeed finds out what the job needs, given its pods that run.

@@ -6,6 +6,8 @@ import (
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -39,6 +41,29 @@ func AsksAtMost(rc *rayv1.RayCluster, paid []kueue.PodSet) bool {
 		}
 	}
 	return true
+}
+
+// ElasticChild declares a kind that is scaled as the live RayCluster of that name says, of which the autoscaler changes the worker groups; "" if it
+// has none yet (contract: job-kinds.md 6 and 7).
+func ElasticChild[T client.Object](elastic *job.Elastic[T], spec func(T) *rayv1.RayClusterSpec, name func(T) string) *job.Elastic[T] {
+	elastic.ScaledBy = func(owner T) client.Object {
+		of := spec(owner)
+		if of == nil || !ptr.Deref(of.EnableInTreeAutoscaling, false) || name(owner) == "" {
+			return nil
+		}
+		return &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: name(owner)}}
+	}
+	elastic.Sizes = func(child client.Object) map[kueue.PodSetReference]int64 {
+		sizes := map[kueue.PodSetReference]int64{}
+		if rc, ok := child.(*rayv1.RayCluster); ok {
+			for i := range rc.Spec.WorkerGroupSpecs {
+				g := &rc.Spec.WorkerGroupSpecs[i]
+				sizes[job.PodSetName(g.GroupName)] += workers(g)
+			}
+		}
+		return sizes
+	}
+	return elastic
 }
 
 // IsJobOfOne tells whether a batch Job runs one pod at a time, which needs no more than the pod.

@@ -39,7 +39,7 @@ func Kind() job.Kind[*rayv1.RayJob] {
 		Ignores:              usesExistingCluster,
 		ControllerObserved:   controllerObserved,
 		LastControllerUpdate: lastControllerUpdate,
-		Elastic:              job.ElasticTemplates(templates, submitterSet),
+		Elastic:              elastic(),
 		Children:             children(),
 		Webhook: job.Webhook[*rayv1.RayJob]{
 			Validate:    func(_, j *rayv1.RayJob) field.ErrorList { return validate(j) },
@@ -54,6 +54,13 @@ func Kind() job.Kind[*rayv1.RayJob] {
 		Detach: detach,
 		Strip:  strip,
 	}, templates)
+}
+
+// elastic is scaled by its groups, but not by its submitter, whose pod never waits.
+func elastic() *job.Elastic[*rayv1.RayJob] {
+	return raycluster.ElasticChild(job.ElasticTemplates(templates, submitterSet),
+		func(j *rayv1.RayJob) *rayv1.RayClusterSpec { return j.Spec.RayClusterSpec },
+		func(j *rayv1.RayJob) string { return j.Status.RayClusterName })
 }
 
 // usesExistingCluster tells of a RayJob that runs on a RayCluster which it did not make, so that it asks for nothing.

@@ -39,7 +39,7 @@ func Kind() job.Kind[*rayv1.RayService] {
 		Progress:               progress,
 		KeepsQuotaWhileDeleted: cleansRedisUp,
 		LastControllerUpdate:   lastControllerUpdate,
-		Elastic:                job.ElasticTemplates(templates),
+		Elastic:                elastic(),
 		Children:               children(),
 		Webhook: job.Webhook[*rayv1.RayService]{
 			Default: func(rs *rayv1.RayService, gates job.Gates) {
@@ -60,6 +60,13 @@ func Kind() job.Kind[*rayv1.RayService] {
 		Detach:   func(rs *rayv1.RayService) { rs.Status = rayv1.RayServiceStatuses{} },
 		Strip:    func(rs *rayv1.RayService) { raycluster.StripSpec(&rs.Spec.RayClusterSpec) },
 	}, templates)
+}
+
+// elastic is scaled by the RayCluster that serves, not by the one that is to follow it.
+func elastic() *job.Elastic[*rayv1.RayService] {
+	return raycluster.ElasticChild(job.ElasticTemplates(templates),
+		func(rs *rayv1.RayService) *rayv1.RayClusterSpec { return &rs.Spec.RayClusterSpec },
+		func(rs *rayv1.RayService) string { return rs.Status.ActiveServiceStatus.RayClusterName })
 }
 
 func isSuspended(rs *rayv1.RayService) bool { return ptr.Deref(rs.Spec.RayClusterSpec.Suspend, false) }
