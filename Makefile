@@ -111,7 +111,7 @@ bench-memory: build ## The hub on API servers in memory: alone, workers far away
 # controller too, in the same run: a command line with $$KUBECONFIG, $$CERT_DIR and $$WEBHOOK_PORT, and CRDS, the
 # directory of its CRDs and webhook configurations (ours by default).
 .PHONY: bench-admission
-bench-admission: controlplane build ## Admission under contention on a real API server: LOADS=baseline,large SCALE=0.2 FLOOR=yes BARE=yes CONTROLLER= CRDS=
+bench-admission: controlplane build $(if $(findstring mix,$(LOADS)),operators) ## Admission under contention on a real API server: LOADS=baseline,large,mix SCALE=0.2 FLOOR=yes BARE=yes CONTROLLER= CRDS=
 	@echo "admission on a real API server"
 	go test -count=1 -timeout 2h -v -run '^TestAdmissionBench$$' ./e2e/bench -args -bench-loads=$(if $(LOADS),$(LOADS),baseline,large) \
 		-bench-scale=$(or $(SCALE),0.2) -bench-controller='$(value CONTROLLER)' -bench-crds='$(abspath $(CRDS))' \

@@ -13,10 +13,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"switchyard.dev/e2e/clusters"
+	"switchyard.dev/e2e/installation"
 )
 
 var (
-	benchLoads      = flag.String("bench-loads", "", "which loads to admit, comma-separated: baseline, large; none skips the benchmark")
+	benchLoads      = flag.String("bench-loads", "", "which loads to admit, comma-separated: baseline, large, mix; none skips the benchmark")
 	benchScale      = flag.Float64("bench-scale", 1, "the fraction of each load's Workloads")
 	benchController = flag.String("bench-controller", "",
 		"command line of another controller to measure too; $KUBECONFIG, $CERT_DIR and $WEBHOOK_PORT are replaced")
@@ -64,9 +65,13 @@ func TestAdmissionBench(t *testing.T) {
 // newControllers are Switchyard's worker and, if there is one, the other controller.
 func newControllers(t *testing.T, root string, l load) []controllerSpec {
 	t.Helper()
-	ours := controllerSpec{name: "switchyard"}
+	ours := controllerSpec{name: "switchyard", configuration: map[string]any{}}
 	if *benchProfile != "" {
-		ours.configuration = map[string]any{"pprofBindAddress": *benchProfile}
+		ours.configuration["pprofBindAddress"] = *benchProfile
+	}
+	if l.isMixed() {
+		ours.configuration["integrations"] = installation.Frameworks(integrations(l.kinds()))
+		return []controllerSpec{ours}
 	}
 	list := []controllerSpec{ours}
 	if *benchBare {

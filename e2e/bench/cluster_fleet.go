@@ -44,11 +44,9 @@ const afarUser = "bench-afar"
 // startBenchFleet starts clusters and programs and registers the workers. After an error nothing is left running.
 func startBenchFleet(ctx context.Context, c fleetSpec, workers int, programs string) (*clusterFleet, error) {
 	readers := append(installation.Users(), "bench-controller", afarUser)
-	crds := []clusters.Operator{clusters.JobSet}
-	for _, k := range c.kinds {
-		if k.operator != "" && !slices.Contains(crds, k.operator) {
-			crds = append(crds, k.operator)
-		}
+	crds := operatorsOf(c.kinds)
+	if !slices.Contains(crds, clusters.JobSet) {
+		crds = append(crds, clusters.JobSet)
 	}
 	options := []clusters.Options{{Name: "hub", OperatorCRDs: crds, CountReadsOf: readers}}
 	for i := range workers {
@@ -81,11 +79,9 @@ func (a *clusterFleet) clusterPrograms() []*clusterProgram {
 
 // install starts one program after the other: by that their processes are told apart.
 func (a *clusterFleet) install(ctx context.Context, c fleetSpec, programs string) error {
-	scheme := installation.Scheme()
-	for _, k := range c.kinds {
-		if err := k.AddToScheme(scheme); err != nil {
-			return err
-		}
+	scheme, err := schemeWith(c.kinds)
+	if err != nil {
+		return err
 	}
 	for _, p := range a.clusterPrograms() {
 		of := c.worker

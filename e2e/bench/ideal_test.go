@@ -12,8 +12,8 @@ func TestTheIdealLetsTheImportantInFirstAndNoneOvertake(t *testing.T) {
 	l := load{cohorts: 2, queues: 1}
 	small, large := workloadClass{cpu: 1, priority: 50}, workloadClass{cpu: 20, priority: 200}
 	workloads := map[string]*kueue.Workload{
-		"small": workloadName("small", "c0-q0", small), "late": workloadName("late", "c0-q0", small),
-		"large": workloadName("large", "c0-q0", large), "other": workloadName("other", "c1-q0", large),
+		"small": newWorkload("small", "c0-q0", small), "late": newWorkload("late", "c0-q0", small),
+		"large": newWorkload("large", "c0-q0", large), "other": newWorkload("other", "c1-q0", large),
 	}
 	i := newIdealScheduler(l)
 	for _, step := range []struct {

@@ -204,9 +204,18 @@ func (s *jobLog) runJob(ctx context.Context, name string, ended bool) error {
 	span.started = true
 	kind := span.kind
 	s.mu.Unlock()
+	run := func() error { return playJob(ctx, at.client, name, started, ended) }
 	if kind != nil {
-		return kind.runOn(ctx, at, name, ended)
+		run = func() error { return kind.playStatus(ctx, at.client, name, ended) }
 	}
+	if err := run(); err != nil {
+		return fmt.Errorf("on %s: %w", at.Name, err)
+	}
+	return nil
+}
+
+// playJob has the status of a batch Job say that its only pod runs, or that it has succeeded. Started tells that it said so before.
+func playJob(ctx context.Context, c client.Client, name string, started, ended bool) error {
 	now := metav1.Now()
 	before := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name}}
 	after := before.DeepCopy()
@@ -231,10 +240,10 @@ func (s *jobLog) runJob(ctx context.Context, name string, ended bool) error {
 		data = []byte(`{"status":{"active":null,"ready":0,` + string(data[len(`{"status":{`):]))
 	}
 	err = persist(ctx, func() error {
-		return at.client.Status().Patch(ctx, before, client.RawPatch(types.MergePatchType, data))
+		return c.Status().Patch(ctx, before, client.RawPatch(types.MergePatchType, data))
 	})
 	if err != nil {
-		return fmt.Errorf("play Job %s on %s: %w", name, at.Name, err)
+		return fmt.Errorf("play Job %s: %w", name, err)
 	}
 	return nil
 }

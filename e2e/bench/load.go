@@ -14,6 +14,8 @@ type workloadClass struct {
 	priority   int32
 	// run is how long one runs once it is admitted; every is the time between two creations in a queue.
 	run, every time.Duration
+	// kind, if not nil, is that of the jobs that are created in the place of Workloads, of as many pods as cpu says.
+	kind *mixedKind
 }
 
 // load is what a benchmark puts onto a cluster: cohorts of equal queues, each with the same classes.
@@ -74,12 +76,12 @@ func large() load {
 
 // loadNamed finds a load.
 func loadNamed(name string) (load, error) {
-	for _, l := range []load{baseline(), large()} {
+	for _, l := range []load{baseline(), large(), mixed()} {
 		if l.name == name {
 			return l, nil
 		}
 	}
-	return load{}, fmt.Errorf("there is no load %q: baseline and large are", name)
+	return load{}, fmt.Errorf("there is no load %q: baseline, large and mix are", name)
 }
 
 // scaled is the load with a fraction of the Workloads of each class, at least one, and everything else the same: it is

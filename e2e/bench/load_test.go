@@ -54,7 +54,7 @@ func TestTheBookCountsRunsAndEvictionsOnceEach(t *testing.T) {
 		{version(false, true, 3), 0},
 		{version(true, false, 4), 2},
 	} {
-		if run, _ := b.recordUpdate(step.is, start.Add(time.Duration(i)*time.Second)); run != step.runs {
+		if run, _ := b.recordUpdate(step.is.Name, step.is, start.Add(time.Duration(i)*time.Second)); run != step.runs {
 			t.Errorf("step %d begins run %d, want %d", i, run, step.runs)
 		}
 	}
@@ -63,10 +63,10 @@ func TestTheBookCountsRunsAndEvictionsOnceEach(t *testing.T) {
 	}
 	done := version(true, false, 4)
 	meta.SetStatusCondition(&done.Status.Conditions, metav1.Condition{Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue})
-	b.recordUpdate(done, start)
-	b.recordUpdate(done, start)
-	if b.unfinished() != 0 || b.running("w", 2) {
-		t.Errorf("%d are left", b.unfinished())
+	b.recordUpdate(done.Name, done, start)
+	b.recordUpdate(done.Name, done, start)
+	if b.left != 0 || b.running("w", 2) {
+		t.Errorf("%d are left", b.left)
 	}
 }
 

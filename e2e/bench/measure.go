@@ -59,7 +59,7 @@ func measureAll(ctx context.Context, list []controllerSpec, measure func(context
 func measure(ctx context.Context, c controllerSpec, l load, programs string) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, stuckAfter)
 	defer cancel()
-	cluster, err := clusters.Start(ctx, clusters.Options{Name: "bench"})
+	cluster, err := clusters.Start(ctx, clusters.Options{Name: "bench", OperatorCRDs: operatorsOf(l.kinds())})
 	if err != nil {
 		return result{}, err
 	}

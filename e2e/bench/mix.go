@@ -3,13 +3,16 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/e2e/clusters"
+	"switchyard.dev/e2e/installation"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/batchjob"
 	"switchyard.dev/worker/job/jobset"
@@ -28,6 +31,8 @@ type mixedKind struct {
 	newJob    func() client.Object
 	suspended func(client.Object) bool
 	play      func(o client.Object, ended bool)
+	// pods is how many pods one of its jobs asks for.
+	pods int
 }
 
 func newMixedKind[T client.Object](kind job.Kind[T], examples job.Examples[T], operator clusters.Operator) mixedKind {
@@ -39,6 +44,7 @@ func newMixedKind[T client.Object](kind job.Kind[T], examples job.Examples[T], o
 		return t
 	}
 	return mixedKind{
+		pods:        countPods(kind, examples.Job()),
 		Integration: job.NewIntegration(kind), operator: operator,
 		newJob:    func() client.Object { return examples.Job() },
 		suspended: func(o client.Object) bool { return kind.Suspended(as(o)) },
@@ -49,6 +55,19 @@ func newMixedKind[T client.Object](kind job.Kind[T], examples job.Examples[T], o
 			}
 		},
 	}
+}
+
+// countPods is how many pods an example asks for.
+func countPods[T client.Object](kind job.Kind[T], example T) int {
+	sets, err := kind.PodSets(example)
+	if err != nil {
+		panic(fmt.Sprintf("an example of %s: %v", kind.Name, err))
+	}
+	n := 0
+	for i := range sets {
+		n += int(sets[i].Count)
+	}
+	return n
 }
 
 // mixedKinds are the kinds of the traffic "mix", in the order in which jobs of them come.
@@ -82,12 +101,34 @@ func integrations(kinds []mixedKind) []job.Integration {
 	return list
 }
 
-// queued is a job as a user submits it, for the queue in which everything fits.
-func (k mixedKind) queued(name string) client.Object {
+// operatorsOf are those whose CRDs the kinds need.
+func operatorsOf(kinds []mixedKind) []clusters.Operator {
+	var list []clusters.Operator
+	for _, k := range kinds {
+		if k.operator != "" && !slices.Contains(list, k.operator) {
+			list = append(list, k.operator)
+		}
+	}
+	return list
+}
+
+// schemeWith knows the kinds besides those that users of Switchyard deal with in any case.
+func schemeWith(kinds []mixedKind) (*runtime.Scheme, error) {
+	scheme := installation.Scheme()
+	for _, k := range kinds {
+		if err := k.AddToScheme(scheme); err != nil {
+			return nil, err
+		}
+	}
+	return scheme, nil
+}
+
+// queued is a job as a user submits it.
+func (k mixedKind) queued(name, queue string) client.Object {
 	o := k.newJob()
 	o.SetNamespace(team)
 	o.SetName(name)
-	o.SetLabels(map[string]string{kueue.QueueNameLabel: unlimitedQueue})
+	o.SetLabels(map[string]string{kueue.QueueNameLabel: queue})
 	o.SetUID("")
 	o.SetResourceVersion("")
 	o.SetGeneration(0)
@@ -96,11 +137,11 @@ func (k mixedKind) queued(name string) client.Object {
 	return o
 }
 
-// runOn has the status of a job on a cluster say that its pods run, or that it has succeeded.
-func (k mixedKind) runOn(ctx context.Context, at *clusterProgram, name string, ended bool) error {
+// playStatus has the status of a job say that its pods run, or that it has succeeded.
+func (k mixedKind) playStatus(ctx context.Context, c client.Client, name string, ended bool) error {
 	err := persist(ctx, func() error {
 		o := k.New()
-		if err := at.client.Get(ctx, client.ObjectKey{Namespace: team, Name: name}, o); err != nil {
+		if err := c.Get(ctx, client.ObjectKey{Namespace: team, Name: name}, o); err != nil {
 			return err
 		}
 		before, ok := o.DeepCopyObject().(client.Object)
@@ -108,10 +149,10 @@ func (k mixedKind) runOn(ctx context.Context, at *clusterProgram, name string, e
 			return fmt.Errorf("%T is no object", o)
 		}
 		k.play(o, ended)
-		return at.client.Status().Patch(ctx, o, client.MergeFrom(before))
+		return c.Status().Patch(ctx, o, client.MergeFrom(before))
 	})
 	if err != nil {
-		return fmt.Errorf("play %s %s on %s: %w", k.GVK().Kind, name, at.Name, err)
+		return fmt.Errorf("play %s %s: %w", k.GVK().Kind, name, err)
 	}
 	return nil
 }

@@ -82,18 +82,18 @@ func TestARunInWhichNothingMovesIsEnded(t *testing.T) {
 	b := newWorkloadLog(1, 1)
 	now := time.Unix(1000, 0)
 	wl := evictedWorkload()
-	b.recordUpdate(wl, now)
+	b.recordUpdate(wl.Name, wl, now)
 	if b.isStuck(now.Add(idleAfter)) {
 		t.Error("it is stuck although something has just happened")
 	}
 	again := wl.DeepCopy()
 	again.ResourceVersion = "2"
-	b.recordUpdate(again, now.Add(idleAfter))
+	b.recordUpdate(again.Name, again, now.Add(idleAfter))
 	if !b.isStuck(now.Add(idleAfter + time.Second)) {
 		t.Error("a version that changes nothing counts as progress")
 	}
 	meta.SetStatusCondition(&again.Status.Conditions, metav1.Condition{Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue, Reason: "Succeeded"})
-	b.recordUpdate(again, now.Add(2*idleAfter))
+	b.recordUpdate(again.Name, again, now.Add(2*idleAfter))
 	if b.isStuck(now.Add(2*idleAfter + time.Second)) {
 		t.Error("an end is no progress")
 	}

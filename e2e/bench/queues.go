@@ -24,7 +24,11 @@ func (l load) objects() []client.Object {
 	for cohort := range l.cohorts {
 		for queue := range l.queues {
 			name := queueName(cohort, queue)
-			list = append(list, contended(name, fmt.Sprintf("c%d", cohort)), &kueue.LocalQueue{
+			of := contended
+			if l.isMixed() {
+				of = countingPods
+			}
+			list = append(list, of(name, fmt.Sprintf("c%d", cohort)), &kueue.LocalQueue{
 				ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name},
 				Spec:       kueue.LocalQueueSpec{ClusterQueue: kueue.ClusterQueueReference(name)},
 			})

@@ -51,7 +51,11 @@ type benchRunner struct {
 func runBenchmark(ctx context.Context, config *rest.Config, l load, b *workloadLog) (time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c, err := client.New(config, client.Options{Scheme: installation.Scheme()})
+	scheme, err := schemeWith(l.kinds())
+	if err != nil {
+		return 0, err
+	}
+	c, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return 0, fmt.Errorf("client of the runner: %w", err)
 	}
@@ -75,10 +79,10 @@ func (r *benchRunner) waitFinished(ctx context.Context, began time.Time) (time.D
 		case <-r.book.done:
 			return r.book.last.Sub(began), nil
 		case <-ctx.Done():
-			return 0, fmt.Errorf("%d Workloads have not finished: %w", r.book.unfinished(), context.Cause(ctx))
+			return 0, fmt.Errorf("%s: %w", r.book.unfinished(), context.Cause(ctx))
 		case now := <-look.C:
 			if r.book.isStuck(now) {
-				return 0, fmt.Errorf("no Workload was admitted, evicted or finished for %s, and %d have not finished", idleAfter, r.book.unfinished())
+				return 0, fmt.Errorf("nothing was admitted, evicted or finished for %s: %s", idleAfter, r.book.unfinished())
 			}
 		}
 	}
@@ -126,17 +130,19 @@ func (r *benchRunner) recordWorkload(ctx context.Context, object any) {
 	if !ok {
 		return
 	}
-	run, class := r.book.recordUpdate(wl, time.Now())
-	if hasDebt(wl) {
+	name := submittedName(wl)
+	run, class := r.book.recordUpdate(name, wl, time.Now())
+	if hasDebt(wl) && !r.load.isMixed() {
 		r.settling.Go(func() { r.withinTime(ctx, func() error { return r.releaseQuota(ctx, wl) }) })
 	}
 	if run == 0 {
 		return
 	}
-	name := wl.Name
-	time.AfterFunc(r.load.classes[class].run, func() {
-		r.withinTime(ctx, func() error { return r.finish(ctx, name, run) })
-	})
+	end := func() error { return r.finish(ctx, name, run) }
+	if kind := r.load.classes[class].kind; kind != nil {
+		end = func() error { return kind.run(ctx, r.client, name) }
+	}
+	time.AfterFunc(r.load.classes[class].run, func() { r.withinTime(ctx, end) })
 }
 
 // withinTime makes a request when there is a place for it. One that fails ends the benchmark.
@@ -168,13 +174,13 @@ func (r *benchRunner) resultRow(ctx context.Context, queue string, index int, pl
 	ticker := time.NewTicker(c.every)
 	defer ticker.Stop()
 	for i := range c.count {
-		wl := workloadName(fmt.Sprintf("%s-%s-%d", queue, c.name, i), queue, c)
+		o := c.object(fmt.Sprintf("%s-%s-%d", queue, c.name, i), queue)
 		places <- struct{}{}
-		r.book.recordCreation(wl.Name, index, time.Now())
-		err := persist(ctx, func() error { return r.client.Create(ctx, wl) })
+		r.book.recordCreation(o.GetName(), index, time.Now())
+		err := persist(ctx, func() error { return r.client.Create(ctx, o) })
 		<-places
 		if client.IgnoreAlreadyExists(err) != nil {
-			return fmt.Errorf("create Workload %s: %w", wl.Name, err)
+			return fmt.Errorf("create %T %s: %w", o, o.GetName(), err)
 		}
 		select {
 		case <-ctx.Done():
@@ -201,7 +207,15 @@ func persist(ctx context.Context, write func() error) error {
 	return err
 }
 
-func workloadName(name, queue string, c workloadClass) *kueue.Workload {
+// object is what is submitted to the queue under the name.
+func (c workloadClass) object(name, queue string) client.Object {
+	if c.kind != nil {
+		return c.kind.submitted(name, queue)
+	}
+	return newWorkload(name, queue, c)
+}
+
+func newWorkload(name, queue string, c workloadClass) *kueue.Workload {
 	return &kueue.Workload{
 		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name},
 		Spec: kueue.WorkloadSpec{

@@ -39,7 +39,7 @@ func submit(ctx context.Context, a *clusterFleet, s *jobLog, name string, kind *
 	if kind.operator == "" { // a Job
 		return s.submit(ctx, a, queuedJob(name, unlimitedQueue, 1), nil)
 	}
-	return s.submit(ctx, a, kind.queued(name), kind)
+	return s.submit(ctx, a, kind.queued(name, unlimitedQueue), kind)
 }
 
 // sizes of the Jobs that fill a quota, in cores: of three workers with 40 cores each, some 96 are in use at 80 %.

@@ -1,6 +1,9 @@
 package bench
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -58,11 +61,11 @@ func (b *workloadLog) recordCreation(name string, class int, now time.Time) {
 	l.class, l.created, b.moved = class, now, now
 }
 
-// recordUpdate takes a version of a Workload. It returns the number of the run that has begun with it, 0 for none, and the class.
-func (b *workloadLog) recordUpdate(wl *kueue.Workload, now time.Time) (run, class int) {
+// recordUpdate takes a version of the Workload of what was submitted under the name. It returns the number of the run that has begun with it, 0 for none, and the class.
+func (b *workloadLog) recordUpdate(name string, wl *kueue.Workload, now time.Time) (run, class int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l := b.lookup(wl.Name)
+	l := b.lookup(name)
 	b.countEviction(l, wl, now)
 	if meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) {
 		b.recordFinish(l, now)
@@ -113,11 +116,16 @@ func (b *workloadLog) running(name string, run int) bool {
 	return l.runs && l.run == run && !l.finished
 }
 
-// unfinished is how many Workloads are left.
-func (b *workloadLog) unfinished() int {
+// unfinished says how many Workloads are left, and names one of them.
+func (b *workloadLog) unfinished() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.left
+	for _, name := range slices.Sorted(maps.Keys(b.lives)) {
+		if l := b.lives[name]; !l.finished {
+			return fmt.Sprintf("%d Workloads have not finished, such as that of %s (admitted %d times)", b.left, name, l.run)
+		}
+	}
+	return fmt.Sprintf("%d Workloads have not finished", b.left)
 }
 
 // idleAfter is how long a controller may go without anything happening: several times the longest run of any load.

@@ -62,7 +62,7 @@ func TestWriteCostBench(t *testing.T) {
 	for _, way := range writeMethods() {
 		list := make([]*kueue.Workload, *benchWrites)
 		for i := range list {
-			list[i] = workloadName(fmt.Sprintf("%s-%d", way.name, i), "q", baseline().classes[0])
+			list[i] = newWorkload(fmt.Sprintf("%s-%d", way.name, i), "q", baseline().classes[0])
 		}
 		if way.name != "create" {
 			forEach(t, list, func(wl *kueue.Workload) error { return c.Create(ctx, wl) })

@@ -224,7 +224,8 @@ func (r *reconciler[T]) askedCounts(ctx context.Context, job T, sets []kueue.Pod
 		return counts, nil
 	}
 	key := client.ObjectKeyFromObject(child)
-	if err := r.client.Get(ctx, key, child); client.IgnoreNotFound(err) != nil {
+	err := r.client.Get(ctx, key, child)
+	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("read %s, by which %s is scaled: %w", key, job.GetName(), err)
 	}
 	if !metav1.IsControlledBy(child, job) {
