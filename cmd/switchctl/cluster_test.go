@@ -95,7 +95,9 @@ func mirrored() []workeraccess.JobResource {
 }
 
 // followed are the kinds whose jobs on workers follow the hub's.
-var followed = []workeraccess.JobResource{{Group: "ray.io", Resource: "rayservices"}}
+var followed = []workeraccess.JobResource{
+	{Group: "batch", Resource: "jobs"}, {Group: "ray.io", Resource: "rayclusters"}, {Group: "ray.io", Resource: "rayservices"},
+}
 
 // mayReadLogs is what --allow-logs adds.
 var mayReadLogs = []rbacv1.PolicyRule{

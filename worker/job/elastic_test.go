@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -521,7 +522,77 @@ func TestAnElasticJobThatRunsElsewhereHasOneWorkload(t *testing.T) {
 	}
 }
 
+func TestAnElasticJobThatRunsElsewhereIsScaledDownInPlace(t *testing.T) {
+	j := newElasticJob()
+	job.GateElastically(&j.Spec.Template)
+	j.Spec.ManagedBy = ptr.To(kueue.MultiKueueControllerName)
+	c := newClusterWith(t, func(o *options) { o.WaitForPodsReady, o.Dispatches = false, true }, j, newFlavor("h100"))
+	c.wantWrites("create Workload")
+	c.scale(5)
+	c.reconcileAll()
+	first := c.admitSlice()
+	c.wantWrites("patch Job")
+	if first.Spec.PodSets[0].Count != 5 || first.Annotations[kueue.ElasticJobAnnotation] != "true" || workload.SliceName(first) != first.Name {
+		t.Errorf("the slice is %+v", first)
+	}
+	c.scale(2)
+	c.wantWrites("patch Workload", "apply Workload/status")
+	wl := c.running()
+	if set := wl.Status.Admission.PodSetAssignments[0]; wl.UID != first.UID || wl.Spec.PodSets[0].Count != 2 || *set.Count != 2 || *c.job().Spec.Suspend {
+		t.Errorf("it has become %+v", wl)
+	}
+	c.wantWrites()
+}
+
 // On a worker the hub scales its Workload and the job in two writes; between the two the job runs on.
+func TestAnElasticCopyTakesUpItsNextSliceBeforeThatHasQuota(t *testing.T) {
+	j := newElasticJob()
+	j.Annotations[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
+	j.Labels[kueue.MultiKueueOriginLabel] = "hub"
+	made := prebuilt()
+	made.Labels = map[string]string{kueue.MultiKueueOriginLabel: "hub"}
+	made.Annotations = map[string]string{kueue.ElasticJobAnnotation: "true", kueue.WorkloadSliceNameAnnotation: "prebuilt"}
+	c := newClusterWith(t, func(o *options) { o.WaitForPodsReady = false }, j, made, newFlavor("h100"))
+	c.wantWrites("patch Workload")
+	c.admitSlice()
+	c.wantWrites("patch Job")
+	newNext := func(name, hub string) *kueue.Workload {
+		next := prebuilt()
+		next.Name, next.UID, next.Labels = name, types.UID(name), map[string]string{kueue.MultiKueueOriginLabel: hub}
+		next.Annotations = map[string]string{
+			kueue.ElasticJobAnnotation: "true", kueue.WorkloadSliceNameAnnotation: "prebuilt", kueue.WorkloadSliceReplacementForAnnotation: namespace + "/prebuilt",
+		}
+		next.CreationTimestamp.Time = c.clock.Now()
+		next.Spec.PodSets[0].Count = 5
+		return next
+	}
+	c.requireNoError(c.Create(t.Context(), newNext("of-another-hub", "other")))
+	c.wantWrites()
+	next := newNext("next", "hub")
+	c.requireNoError(c.Create(t.Context(), next))
+	c.wantWrites("patch Workload")
+	c.requireNoError(c.Get(t.Context(), client.ObjectKeyFromObject(next), next))
+	if owner := metav1.GetControllerOf(next); owner == nil || owner.UID != c.job().UID {
+		t.Fatalf("the next slice is controlled by %v", owner)
+	}
+	set := next.Spec.PodSets[0]
+	a := &kueue.Admission{ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{assigned(set.Name, "h100", set.Count)}}
+	workload.ReserveQuota(next, a, nil, "Quota reserved", c.clock.Now())
+	c.requireNoError(kube.ApplyAdmission(c.Context(), c.Client, next))
+	c.reconcileAll()
+	c.ended("prebuilt", "WorkloadSliceReplaced: Replaced to accommodate a new workload slice")
+	if *c.job().Spec.Suspend {
+		t.Error("the job was stopped before its hub had it name its next slice")
+	}
+	c.changeJob(func(j *batchv1.Job) {
+		j.Annotations[kueue.PrebuiltWorkloadNameKey], j.Spec.Parallelism = "next", ptr.To[int32](5)
+	})
+	c.wantWrites()
+	if wl := c.running(); wl.Name != "next" || *c.job().Spec.Suspend {
+		t.Errorf("it runs by %s", wl.Name)
+	}
+}
+
 func TestAnElasticCopyIsScaledByItsHub(t *testing.T) {
 	j := newElasticJob()
 	j.Annotations[kueue.PrebuiltWorkloadNameKey] = "prebuilt"

@@ -27,6 +27,9 @@ func (r *reconciler[T]) executePlan(ctx context.Context, s *snapshot[T], plan Pl
 		return r.createWorkload(ctx, s)
 	case DoAdopt:
 		return nil, r.writer.patchObject(ctx, s.wl, r.composer.adoptWorkload(s.job, s.wl))
+	case DoAdoptSlice:
+		next := s.slices.unadopted
+		return nil, r.writer.patchObject(ctx, next, r.composer.adoptWorkload(s.job, next))
 	case DoUpdate:
 		return s.updateEvents(), r.writer.patchObject(ctx, s.updated(), s.desired)
 	case DoResize:

@@ -40,20 +40,21 @@ func IsFenced(kind Integration) bool {
 
 type external struct{ gvk schema.GroupVersionKind }
 
-func (e external) Name() string                               { return e.gvk.Kind + "." + e.gvk.Version + "." + e.gvk.Group }
-func (e external) GVK() schema.GroupVersionKind               { return e.gvk }
-func (external) AddToScheme(*runtime.Scheme) error            { return nil }
-func (external) Mirrorable() bool                             { return true }
-func (external) StatusOutlivesPods() bool                     { return false }
-func (external) Progress(client.Object) Progress              { return Progress{} }
-func (external) LastControllerUpdate(client.Object) time.Time { return time.Time{} }
-func (external) IsLocal(client.Object) bool                   { return false }
-func (external) ReportsOutcome() bool                         { return false }
-func (external) FollowsSpec() bool                            { return false }
-func (external) Scales() bool                                 { return false }
-func (external) SyncSpec(_, _ client.Object) bool             { return false }
-func (external) cleansUp(_, _ client.Object) bool             { return false }
-func (external) Setup(ctrl.Manager, Options) error            { return nil }
+func (e external) Name() string                                   { return e.gvk.Kind + "." + e.gvk.Version + "." + e.gvk.Group }
+func (e external) GVK() schema.GroupVersionKind                   { return e.gvk }
+func (external) AddToScheme(*runtime.Scheme) error                { return nil }
+func (external) Mirrorable() bool                                 { return true }
+func (external) StatusOutlivesPods() bool                         { return false }
+func (external) Progress(client.Object) Progress                  { return Progress{} }
+func (external) LastControllerUpdate(client.Object) time.Time     { return time.Time{} }
+func (external) IsLocal(client.Object) bool                       { return false }
+func (external) ReportsOutcome() bool                             { return false }
+func (external) FollowsSpec() bool                                { return false }
+func (external) Scales() bool                                     { return false }
+func (external) SyncSpec(_, _ client.Object) bool                 { return false }
+func (external) Resize(_, _ client.Object, _ []kueue.PodSet) bool { return false }
+func (external) cleansUp(_, _ client.Object) bool                 { return false }
+func (external) Setup(ctrl.Manager, Options) error                { return nil }
 
 // coversChild implements Integration: what its controllers make is theirs to say.
 func (external) coversChild(context.Context, client.Reader, client.Object, client.Object) (bool, error) {

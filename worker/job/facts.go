@@ -67,6 +67,8 @@ type Facts struct {
 	Elastic bool
 	// StaleSlices tells that it has some that are of no use any more.
 	StaleSlices bool
+	// NextUnadopted tells that a hub has made the next slice, which is not the job's yet.
+	NextUnadopted bool
 	// Resize says how the slices follow the counts that the job asks for; AdmissionTooLarge, that an admission is for more pods than its
 	// slice has.
 	Resize            Resize

@@ -51,11 +51,14 @@ type Integration interface {
 	// CopyStatus makes the status of local like that of remote, in memory; changed says that local's status must be
 	// written. Deferred says that local cannot take it yet: write if changed, and try again in about two seconds.
 	CopyStatus(local, remote client.Object) (changed, deferred bool)
-	// FollowsSpec tells whether jobs of this kind on other clusters follow changes of the hub's while they run.
+	// FollowsSpec tells whether jobs of this kind on other clusters follow changes of the hub's while they run: of their spec, or of their size.
 	FollowsSpec() bool
 	// SyncSpec makes what remote follows of local like that, in memory, and tells whether it changes anything. Of kinds that follow nothing it
 	// changes nothing.
 	SyncSpec(local, remote client.Object) bool
+	// Resize makes remote ask for as many pods as the pod sets of local's Workload say, in memory, and tells whether it changes anything. Of kinds
+	// that cannot be resized it changes nothing.
+	Resize(local, remote client.Object, sets []kueue.PodSet) bool
 	// Scales tells whether jobs of this kind may be scaled while they run.
 	Scales() bool
 	// Progress reads the job's status.

@@ -74,7 +74,14 @@ func (i integration[T]) CopyStatus(local, remote client.Object) (changed, deferr
 }
 
 // FollowsSpec implements Integration.
-func (i integration[T]) FollowsSpec() bool { return i.kind.SyncSpec != nil }
+func (i integration[T]) FollowsSpec() bool { return i.kind.SyncSpec != nil || i.resizes() }
+
+func (i integration[T]) resizes() bool { return i.kind.Elastic != nil && i.kind.Elastic.Resize != nil }
+
+// Resize implements Integration.
+func (i integration[T]) Resize(local, remote client.Object, sets []kueue.PodSet) bool {
+	return i.resizes() && i.kind.Elastic.Resize(i.asJob(local), i.asJob(remote), sets)
+}
 
 // Scales implements Integration.
 func (i integration[T]) Scales() bool { return i.kind.Elastic != nil }

@@ -104,7 +104,7 @@ func (r *reconciler[T]) observeWorkloads(ctx context.Context, key types.Namespac
 	}
 	if !s.facts.JobDeleted && r.isElastic(s.job) {
 		r.observeSlices(s, owned.Items)
-		return nil
+		return r.observeNextCopy(ctx, s, owned.Items)
 	}
 	if err := r.sortWorkloads(ctx, s, owned.Items); err != nil {
 		return err

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/workload"
 )
 
 const (
@@ -234,11 +235,32 @@ func (w *watches[T]) requestsForWorkload(ctx context.Context, wl client.Object) 
 	ref := metav1.GetControllerOfNoCopy(wl)
 	switch {
 	case ref == nil:
+		if request := w.requestForReplaced(ctx, wl); request != nil {
+			return []reconcile.Request{*request}
+		}
 		return w.listRequests(ctx, wl.GetNamespace(), client.MatchingFields{prebuiltIndex: wl.GetName()})
 	case w.ownsReference(ref):
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: wl.GetNamespace(), Name: ref.Name}}}
 	}
 	return w.listRequests(ctx, wl.GetNamespace(), client.MatchingFields{controllerIndex: string(ref.UID)})
+}
+
+// requestForReplaced returns the job that controls the slice which a copy of a hub claims to replace; nil if there is none of the kind.
+func (w *watches[T]) requestForReplaced(ctx context.Context, obj client.Object) *reconcile.Request {
+	next, ok := obj.(*kueue.Workload)
+	if !ok || w.kind.Elastic == nil || !workload.IsRemoteCopy(next) {
+		return nil
+	}
+	key, claims := workload.ReplacedSlice(next)
+	old := &kueue.Workload{}
+	if !claims || w.client.Get(ctx, key, old) != nil {
+		return nil
+	}
+	ref := metav1.GetControllerOfNoCopy(old)
+	if ref == nil || !w.ownsReference(ref) {
+		return nil
+	}
+	return &reconcile.Request{NamespacedName: types.NamespacedName{Namespace: key.Namespace, Name: ref.Name}}
 }
 
 // requestsForInput returns the jobs that are decided by the object.

@@ -17,6 +17,7 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/fence/epoch"
 	"switchyard.dev/worker/job/elastic"
 	"switchyard.dev/worker/workload"
 )
@@ -36,6 +37,9 @@ type Elastic[T client.Object] struct {
 	// Sizes, required with ScaledBy, are how many pods that child asks for, by pod set. A pod set that is not among them is as large as the
 	// job says.
 	Sizes func(child client.Object) map[kueue.PodSetReference]int64
+	// Resize, optional, makes a job on another cluster ask for so many pods as the pod sets say, which are those of the local job or have been,
+	// and tells whether it changes anything. Jobs of kinds without it start over there when they are scaled.
+	Resize func(local, remote T, sets []kueue.PodSet) bool
 }
 
 // Messages of Finished (contract: job-kinds.md 15).
@@ -54,6 +58,8 @@ type sliceSet struct {
 	released []*kueue.Workload
 	// names are those of all Workloads that the job owns or has owned.
 	names map[string]bool
+	// unadopted is a copy that a hub has made to replace one of the job's slices, nil if there is none.
+	unadopted *kueue.Workload
 	// resized is the Workload whose counts do not say what the job asks for, if they can be changed in place.
 	resized *kueue.Workload
 }
@@ -65,13 +71,13 @@ type sliceEnding struct {
 	message string
 }
 
-// isElastic tells whether the job can be scaled by slices. One that runs on another cluster cannot: it starts over there.
+// isElastic tells whether the job can be scaled by slices. One that runs on another cluster can if its copy can be resized there.
 func (r *reconciler[T]) isElastic(job T) bool {
 	e := r.kind.Elastic
 	if e == nil || !r.opts.Gates.ElasticJobs || !workload.IsElastic(job) {
 		return false
 	}
-	return !r.runsElsewhere(job) && (r.kind.Suspended(job) || e.Gated(job))
+	return (e.Resize != nil || !r.runsElsewhere(job)) && (r.kind.Suspended(job) || e.Gated(job))
 }
 
 // observeSlices sorts the Workloads that a job of this name owns, or has owned, if it is elastic.
@@ -90,7 +96,7 @@ func (r *reconciler[T]) observeSlices(s *snapshot[T], owned []kueue.Workload) {
 			}
 		case workload.IsFinished(wl):
 			ended = append(ended, wl)
-		case !wl.DeletionTimestamp.IsZero() && !workload.HasQuota(wl) && wl.Status.ClusterName == nil && len(owned) > 1:
+		case !wl.DeletionTimestamp.IsZero() && !workload.HasQuota(wl) && !mayHaveDebts(wl) && len(owned) > 1:
 			s.slices.released = append(s.slices.released, wl)
 		default:
 			live = append(live, wl)
@@ -110,6 +116,37 @@ func (r *reconciler[T]) observeSlices(s *snapshot[T], owned []kueue.Workload) {
 		return !controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
 	})
 	s.facts.StaleSlices = len(s.slices.endings)+len(s.slices.released) > 0
+}
+
+// observeNextCopy finds the copy of the next slice that a hub has made for the job, which no job has taken up yet. It becomes the job's before
+// it has quota, so that the job runs by one of its slices at any moment, whenever its hub has it name the next one.
+func (r *reconciler[T]) observeNextCopy(ctx context.Context, s *snapshot[T], owned []kueue.Workload) error {
+	if r.opts.Gates.PrebuiltWorkloadName(s.job) == "" || r.runsElsewhere(s.job) {
+		return nil
+	}
+	var copies kueue.WorkloadList
+	err := r.client.List(ctx, &copies, client.InNamespace(s.job.GetNamespace()), client.HasLabels{kueue.MultiKueueOriginLabel}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return fmt.Errorf("list the copies of the next slice of %s: %w", s.job.GetName(), err)
+	}
+	for i := range copies.Items {
+		next := &copies.Items[i]
+		if metav1.GetControllerOfNoCopy(next) != nil || workload.IsFinished(next) || !next.DeletionTimestamp.IsZero() {
+			continue
+		}
+		for j := range owned {
+			if s.isOwnerOf(&owned[j]) && workload.ReplacesSlice(next, &owned[j]) && epoch.IsSameHub(next, &owned[j]) {
+				s.slices.unadopted = next
+			}
+		}
+	}
+	s.facts.NextUnadopted = s.slices.unadopted != nil
+	return nil
+}
+
+// mayHaveDebts tells whether a Workload records a cluster that may run the job.
+func mayHaveDebts(wl *kueue.Workload) bool {
+	return wl.Status.ClusterName != nil || meta.IsStatusConditionTrue(wl.Status.Conditions, switchyard.DispatchCondition)
 }
 
 // chooseSlices finds the slice by which the job runs, the next one, and those that end.
@@ -196,7 +233,7 @@ func (r *reconciler[T]) compareSlices(ctx context.Context, s *snapshot[T]) error
 		return err
 	}
 	change := elastic.Compare(podCounts(s.wl.Spec.PodSets), need.Counts)
-	if change == elastic.Incompatible || !r.matchesWorkload(s, withCounts(sets, podCounts(s.wl.Spec.PodSets)), placement) {
+	if change == elastic.Incompatible || change == elastic.Grown && r.runsElsewhere(s.job) || !r.matchesWorkload(s, withCounts(sets, podCounts(s.wl.Spec.PodSets)), placement) {
 		return r.observeMismatch(ctx, s, sets)
 	}
 	if err := r.compareSliceSettings(ctx, s); err != nil || s.facts.Outdated {
@@ -254,10 +291,10 @@ func sortedNames(sizes map[kueue.PodSetReference]int64) []string {
 	return names
 }
 
-// observeNeed finds out what the job needs, given its pods that run.
+// observeNeed finds out what the job needs, given its pods that run. Those on another cluster are seen to over there.
 func (r *reconciler[T]) observeNeed(ctx context.Context, s *snapshot[T], asked []elastic.Count) (elastic.Need, error) {
 	var running map[string]int32
-	if r.opts.ElasticPods != nil {
+	if r.opts.ElasticPods != nil && !r.runsElsewhere(s.job) {
 		var err error
 		running, err = r.opts.ElasticPods.Running(ctx, s.job.GetNamespace(), s.job.GetUID())
 		if err != nil {
@@ -272,7 +309,7 @@ func (r *reconciler[T]) observeNeed(ctx context.Context, s *snapshot[T], asked [
 // trustSlice has the job's pods let go by the slice that was found to be the job's own.
 func (r *reconciler[T]) trustSlice(ctx context.Context, s *snapshot[T]) {
 	f := &s.facts
-	if r.opts.ElasticPods != nil && f.Elastic && f.Scope == ScopeOwn && f.Admitted && f.Link == LinkMatching &&
+	if r.opts.ElasticPods != nil && f.Elastic && !r.runsElsewhere(s.job) && f.Scope == ScopeOwn && f.Admitted && f.Link == LinkMatching &&
 		!f.CacheBehind && !f.Evicted && !f.Deleting && !f.Finished && !f.Overdrawn {
 		r.opts.ElasticPods.Trust(ctx, s.wl)
 	}
@@ -389,6 +426,13 @@ func ElasticTemplates[T client.Object](templates func(T) []Template, ungated ...
 			return !slices.Contains(ungated, PodSetName(t.Name)) && !IsElasticallyGated(t.Pod)
 		})
 	}}
+}
+
+// ResizableTemplates is ElasticTemplates for a kind whose jobs on other clusters can be resized.
+func ResizableTemplates[T client.Object](templates func(T) []Template, resize func(local, remote T, sets []kueue.PodSet) bool) *Elastic[T] {
+	e := ElasticTemplates(templates)
+	e.Resize = resize
+	return e
 }
 
 // IsElasticallyGated tells whether the pods of a template wait for the gate of elastic jobs.

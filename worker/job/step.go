@@ -17,6 +17,8 @@ const (
 	DoCreate
 	// DoAdopt makes the job the owner of its prebuilt Workload.
 	DoAdopt
+	// DoAdoptSlice makes the job the owner of its next slice.
+	DoAdoptSlice
 	// DoUpdate brings the Workload's spec in line with the job.
 	DoUpdate
 	// DoResize changes the counts of a slice.
@@ -91,6 +93,8 @@ func Step(f Facts) Plan {
 		return stepChild(f)
 	case f.Extras:
 		return stepExtras(f)
+	case f.NextUnadopted && f.Ended == nil:
+		return Plan{Do: DoAdoptSlice, Reason: Unowned}
 	case f.StaleSlices:
 		return Plan{Do: DoEndSlices, Reason: SliceEnded}
 	case f.Ended != nil:
@@ -334,7 +338,7 @@ func planStatus(f Facts, because Reason) Plan {
 // String returns the action's name for logs.
 func (d Do) String() string {
 	names := [...]string{
-		DoNothing: "Nothing", DoCreate: "Create", DoAdopt: "Adopt", DoUpdate: "Update", DoDelete: "Delete", DoResize: "Resize", DoShrink: "Shrink", DoEndSlices: "EndSlices",
+		DoNothing: "Nothing", DoCreate: "Create", DoAdopt: "Adopt", DoAdoptSlice: "AdoptSlice", DoUpdate: "Update", DoDelete: "Delete", DoResize: "Resize", DoShrink: "Shrink", DoEndSlices: "EndSlices",
 		DoDeleteExtras: "DeleteExtras", DoForgetOrphans: "Forget", DoFinish: "Finish", DoRemoveFinalizer: "LetGo", DoUpdateStatus: "Report",
 		DoRelease: "Release", DoHold: "Hold", DoResume: "Resume", DoPlace: "Place", DoStart: "Start", DoStop: "Stop", DoDeleteJob: "Retire", DoSuspend: "Suspend",
 	}

@@ -42,6 +42,11 @@ func AreUnrelated(a, b client.Object) bool {
 	return isCopy(a) && isCopy(b) && owner(a) != "" && owner(b) != "" && owner(a) != owner(b)
 }
 
+// IsSameHub tells whether two objects say that the same hub has made them, or neither says anything of a hub.
+func IsSameHub(a, b client.Object) bool {
+	return origin(a) == origin(b) && a.GetAnnotations()[switchyard.HubUIDAnnotation] == b.GetAnnotations()[switchyard.HubUIDAnnotation]
+}
+
 // ValidateUpdate refuses an update that changes what a hub has written on an object to know it by: its origin, the epoch, the
 // UIDs of its Workload and of the hub, and whether it stops without the hub. No hub ever changes them, and taking one off
 // would have the job run elsewhere as well. Nor may they be put on what no hub has made.

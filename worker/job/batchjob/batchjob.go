@@ -39,7 +39,7 @@ func Kind() job.Kind[*batchv1.Job] {
 		Progress:             progress,
 		ControllerObserved:   controllerObserved,
 		LastControllerUpdate: lastControllerUpdate,
-		Elastic:              job.ElasticTemplates(templates),
+		Elastic:              job.ResizableTemplates(templates, resize),
 		Stop:                 stop,
 		Webhook: job.Webhook[*batchv1.Job]{
 			Default:      gateElastic,
@@ -92,6 +92,22 @@ func gateElastic(j *batchv1.Job, gates job.Gates) {
 func podCount(j *batchv1.Job) int32 {
 	parallelism := ptr.Deref(j.Spec.Parallelism, 1)
 	return min(parallelism, ptr.Deref(j.Spec.Completions, parallelism))
+}
+
+// resize has a Job on another cluster run as many pods at a time as its Workload says. One that counts its completions has as many as the local
+// one where that asks for so many pods.
+func resize(local, remote *batchv1.Job, sets []kueue.PodSet) bool {
+	if len(sets) != 1 {
+		return false
+	}
+	before, count := remote.DeepCopy(), sets[0].Count
+	if podCount(remote) != count {
+		remote.Spec.Parallelism = &count
+	}
+	if ptr.Deref(local.Spec.CompletionMode, "") == batchv1.IndexedCompletion && podCount(local) == count && local.Spec.Completions != nil {
+		remote.Spec.Completions = ptr.To(*local.Spec.Completions)
+	}
+	return !ptr.Equal(before.Spec.Parallelism, remote.Spec.Parallelism) || !ptr.Equal(before.Spec.Completions, remote.Spec.Completions)
 }
 
 // place puts an admission's placement into the one pod template of the job, and its count into the job's.

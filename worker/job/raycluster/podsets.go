@@ -3,6 +3,7 @@ package raycluster
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
@@ -42,6 +43,38 @@ func newTemplate(name string, count int64, pod *corev1.PodTemplateSpec, path *fi
 func workers(g *rayv1.WorkerGroupSpec) int64 {
 	replicas := max(ptr.Deref(g.Replicas, 1), ptr.Deref(g.MinReplicas, 0))
 	return int64(replicas) * int64(max(g.NumOfHosts, 1))
+}
+
+// resize has the groups of a RayCluster on another cluster that the local one has too run as many pods as their pod sets say (contract:
+// job-kinds.md 15).
+func resize(local, remote *rayv1.RayCluster, sets []kueue.PodSet) bool {
+	changed := false
+	for i := range remote.Spec.WorkerGroupSpecs {
+		to := &remote.Spec.WorkerGroupSpecs[i]
+		set := slices.IndexFunc(sets, func(s kueue.PodSet) bool { return s.Name == job.PodSetName(to.GroupName) })
+		from := slices.IndexFunc(local.Spec.WorkerGroupSpecs, func(g rayv1.WorkerGroupSpec) bool { return g.GroupName == to.GroupName })
+		if set >= 0 && from >= 0 {
+			changed = resizeGroup(&local.Spec.WorkerGroupSpecs[from], to, int64(sets[set].Count)) || changed
+		}
+	}
+	return changed
+}
+
+// resizeGroup takes the size of the local group if that is the one, and otherwise as many replicas as make up the pods. A size that these
+// cannot make up is none.
+func resizeGroup(local, to *rayv1.WorkerGroupSpec, pods int64) bool {
+	replicas, hosts := ptr.Deref(to.Replicas, 1), to.NumOfHosts
+	switch each := int64(max(hosts, 1)); {
+	case workers(local) == pods:
+		replicas, hosts = int32(workers(local)/int64(max(local.NumOfHosts, 1))), local.NumOfHosts
+	case workers(to) != pods && pods%each == 0:
+		replicas = int32(pods / each)
+	}
+	if workers(to) == pods && max(hosts, 1) == max(to.NumOfHosts, 1) || ptr.Deref(to.Replicas, 1) == replicas && to.NumOfHosts == hosts {
+		return false
+	}
+	to.Replicas, to.NumOfHosts = &replicas, hosts
+	return true
 }
 
 // PodSets returns a pod set for each template, of which the first is the head's. What KubeRay adds to the head is counted, and is not in the

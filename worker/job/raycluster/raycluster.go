@@ -39,7 +39,7 @@ func Kind() job.Kind[*rayv1.RayCluster] {
 		Progress:             progress,
 		ControllerObserved:   controllerObserved,
 		LastControllerUpdate: func(rc *rayv1.RayCluster) time.Time { return LastUpdate(&rc.Status) },
-		Elastic:              job.ElasticTemplates(templates),
+		Elastic:              job.ResizableTemplates(templates, resize),
 		Children:             children(),
 		Webhook: job.Webhook[*rayv1.RayCluster]{
 			Default:     func(rc *rayv1.RayCluster, gates job.Gates) { GateElastic(rc, &rc.Spec, gates) },
