@@ -199,6 +199,26 @@ var _ = Describe("An elastic Job", func() {
 		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 1, GPUs 2"))
 	})
 
+	It("is made smaller where it runs", func(ctx SpecContext) {
+		t := newTeamOf(ctx, 4, 4, 0)
+		elastic := t.elasticJob("elastic", 4, "1h")
+		Expect(hub.Create(ctx, elastic)).To(Succeed())
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("4 run, 0 wait"))
+		first, err := t.pods(ctx, w1)
+		Expect(err).NotTo(HaveOccurred())
+
+		By("shrinking, for the sake of another Job")
+		scale(ctx, hub, elastic, 3)
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("3 run, 0 wait"))
+		Expect(t.pods(ctx, w1)).To(HaveEach(BeElementOf(first)))
+		for _, s := range []*installation.Site{hub, w1} {
+			Eventually(queueStatus).WithContext(ctx).WithArguments(s, t).Should(Equal("pending 0, admitted 1, GPUs 3"))
+			Eventually(slicesOf).WithContext(ctx).WithArguments(s, t).Should(ConsistOf("3 pods"))
+		}
+		Expect(hub.Create(ctx, t.job("next", 1, "1h"))).To(Succeed())
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("4 run, 0 wait"))
+	})
+
 	It("runs on another cluster as well", func(ctx SpecContext) {
 		t := newTeamOf(ctx, 4, 4, 0)
 		elastic := t.elasticJob("elastic", 2, "1h")

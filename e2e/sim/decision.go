@@ -246,7 +246,7 @@ func (t *decision) runAction(a dispatch.Action) error {
 		return t.copyJobStatus(t.driver.remotes[a.Cluster].informers.jobs.get(t.item.name))
 	case dispatch.DrainStatus:
 		return t.setJobStatus(jobStatus{})
-	case dispatch.Finish, dispatch.SyncSpec: // the first is the caller's; no job of the simulation changes what another follows
+	case dispatch.Finish, dispatch.SyncSpec, dispatch.ResizeJob: // the first is the caller's; no job of the simulation changes what another follows
 	}
 	panic(fmt.Sprintf("sim: unknown verb %s", a.Verb))
 }

@@ -18,7 +18,7 @@ func formatAction(a dispatch.Action) string {
 		return fmt.Sprintf("%s from %s: %s", a.Verb, a.Cluster, a.Outcome.Reason)
 	case dispatch.CreateOffer, dispatch.UpdateOffer, dispatch.CreateJob, dispatch.OpenGate:
 		return fmt.Sprintf("%s on %s in epoch %d", a.Verb, a.Cluster, a.Epoch)
-	case dispatch.LiveRead, dispatch.CopyStatus, dispatch.SyncSpec:
+	case dispatch.LiveRead, dispatch.CopyStatus, dispatch.SyncSpec, dispatch.ResizeJob:
 		return fmt.Sprintf("%s of %s", a.Verb, a.Cluster)
 	case dispatch.DrainStatus:
 		return string(a.Verb)

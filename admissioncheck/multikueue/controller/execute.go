@@ -122,7 +122,7 @@ func (r *WorkloadReconciler) runHubActions(ctx context.Context, s *workloadScope
 		case dispatch.Finish:
 			d, err = r.finishWorkload(ctx, s, a)
 		case dispatch.CreateOffer, dispatch.UpdateOffer, dispatch.CreateJob, dispatch.Retract, dispatch.OpenGate,
-			dispatch.EvictRemote, dispatch.LiveRead, dispatch.SyncSpec:
+			dispatch.EvictRemote, dispatch.LiveRead, dispatch.SyncSpec, dispatch.ResizeJob:
 		}
 		if err != nil || d.wl != nil {
 			return d, err

@@ -36,7 +36,9 @@ func actionIDs(a dispatch.Action, o mirror.Original, seen mirror.Found) []string
 		if ref := o.Workload.Spec.PriorityClassRef; ref != nil {
 			class = ref.Name
 		}
-		of = append(of, fmt.Sprintf("%s/%d/%s", id, ptr.Deref(o.Workload.Spec.Priority, 0), class))
+		of = append(of, fmt.Sprintf("%s/%d/%s/%v", id, ptr.Deref(o.Workload.Spec.Priority, 0), class, mirror.Counts(o.Workload)))
+	case dispatch.ResizeJob:
+		of = append(of, fmt.Sprintf("%s/%v", id, mirror.Counts(o.Workload)))
 	default:
 	}
 	if len(of) == 0 {
@@ -115,6 +117,8 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 		}
 	case dispatch.SyncSpec:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) { return nil, o.SyncSpec(ctx, c, a.Epoch) }
+	case dispatch.ResizeJob:
+		action.Run = func(ctx context.Context, c client.Client) (any, error) { return nil, o.ResizeJob(ctx, c, a.Epoch) }
 	case dispatch.LiveRead:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
 			began := r.Clock.Now()

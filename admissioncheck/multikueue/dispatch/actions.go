@@ -49,7 +49,7 @@ func (w workerActions) clusterActions(v ClusterView) []Action {
 		return nil
 	case c.Deactivating: // a deactivated copy is never admitted: its fence, or a user, has ended this offer, not the next
 		return w.removeAll(v)
-	case c.OnlyPriorityDiffers:
+	case c.OnlyPriorityDiffers || c.OnlyLarger:
 		return []Action{{Verb: UpdateOffer, Cluster: v.Name, Epoch: w.state.Epoch}}
 	case !c.SpecMatches:
 		return w.removeAll(v)
@@ -70,10 +70,12 @@ func (w workerActions) createOffer(v ClusterView) []Action {
 	}}
 }
 
-// boundActions removes the losers' copies, and brings the priority of the winner's up to date.
+// boundActions removes the losers' copies, and brings the priority and the size of the winner's up to date. The size follows that of the job: a
+// worker stops a job that runs more pods than its copy is for and asks for more still.
 func (w workerActions) boundActions(v ClusterView) []Action {
 	actions := w.cleanOthers()
-	if v.Copy.OnlyPriorityDiffers {
+	c := v.Copy
+	if c.OnlyPriorityDiffers || c.OnlyLarger && (v.Job.Holder == Absent || !v.Job.SizeBehind) {
 		actions = append(actions, Action{Verb: UpdateOffer, Cluster: v.Name, Epoch: w.state.Epoch})
 	}
 	return actions

@@ -148,6 +148,9 @@ func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 		if a.Verb == CreateOffer && (v.hasCollision() || !v.InConfig || s.Bound != "" || s.hasDebt(a.Cluster) || !o.Local.Quota.Reserved) {
 			t.Errorf("offers to %s: %+v with %+v", a.Cluster, v, s)
 		}
+		if a.Verb == ResizeJob && (v.Name != s.Bound || s.Retreating() || v.Job.Holder != Ours || !o.Local.Quota.Reserved || o.Local.Deleted) {
+			t.Errorf("resizes the job on %s: %+v with %+v", a.Cluster, v.Job, s)
+		}
 		if a.Verb == CreateJob {
 			checkCreateJob(t, s, o, v, i == len(plan.Actions)-1)
 		}
@@ -394,6 +397,7 @@ func (g *inputGenerator) copy() Copy {
 	}
 	c.Epoch, c.SpecMatches, c.Finished = g.epoch(), !g.chance(5), g.outcome()
 	c.OnlyPriorityDiffers = !c.SpecMatches && g.chance(2)
+	c.OnlyLarger = !c.SpecMatches && !c.OnlyPriorityDiffers && g.chance(2)
 	c.StopsOnHubLost, c.GateClosed, c.BlockedOnGate, c.BlockedSince = g.chance(2), g.chance(2), g.chance(2), g.pastTime()
 	if !c.GateClosed && g.chance(2) {
 		c.GateOpenedAt = g.pastTime()
@@ -412,7 +416,7 @@ func (g *inputGenerator) job() Job {
 	j := Job{Holder: g.holder()}
 	if j.Holder != Absent {
 		j.Epoch, j.Finished, j.StatusBehind, j.Deleting = g.epoch(), g.outcome(), g.chance(2), g.chance(8)
-		j.SpecBehind = g.chance(4)
+		j.SpecBehind, j.SizeBehind = g.chance(4), g.chance(4)
 		j.UID, j.HasWorkloadUID, j.NamesWorkload = g.uid(), !g.chance(4), !g.chance(6)
 	}
 	return j

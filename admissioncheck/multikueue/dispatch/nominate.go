@@ -83,7 +83,7 @@ func (el eligibility) cannotAdmit(v ClusterView) bool {
 func (el eligibility) mayWin(v ClusterView) bool {
 	c := v.Copy
 	return slices.Contains(el.state.Nominated, v.Name) && el.ineligibleReason(v) == "" && v.connected() && !v.hasCollision() && el.state.isCurrentCopy(c) &&
-		c.Admitted && !c.Evicted && !c.Deactivating && !c.Deleting && c.Finished == nil && (c.SpecMatches || c.OnlyPriorityDiffers)
+		c.Admitted && !c.Evicted && !c.Deactivating && !c.Deleting && c.Finished == nil && c.canFollow()
 }
 
 // nominator chooses the clusters that get offers, as the operator's dispatcher does it, and the winner among them.

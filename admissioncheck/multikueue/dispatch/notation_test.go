@@ -227,6 +227,8 @@ func (r *viewReader) word(w string) {
 		r.job.StatusBehind = true
 	case "differing":
 		r.job.SpecBehind = true
+	case "oversized":
+		r.job.SizeBehind = true
 	case "unstamped":
 		r.job.HasWorkloadUID = false
 	case "unnamed":
@@ -292,6 +294,8 @@ func (r *viewReader) copyWord(key, value string) {
 		r.copy.Deactivating = true
 	case "changed":
 		r.copy.SpecMatches = false
+	case "larger":
+		r.copy.SpecMatches, r.copy.OnlyLarger = false, true
 	case "reprioritized":
 		r.copy.SpecMatches, r.copy.OnlyPriorityDiffers = false, true
 	default:
@@ -360,7 +364,7 @@ func describeAction(a Action) string {
 		text += " " + a.Message
 	case Finish:
 		text += " " + a.Outcome.Reason
-	case LiveRead, CopyStatus, DrainStatus, SyncSpec:
+	case LiveRead, CopyStatus, DrainStatus, SyncSpec, ResizeJob:
 	}
 	return strings.TrimSpace(text)
 }

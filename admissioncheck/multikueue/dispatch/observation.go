@@ -275,6 +275,9 @@ type Copy struct {
 	// priority and priority class differ.
 	SpecMatches         bool
 	OnlyPriorityDiffers bool
+	// OnlyLarger is set if it is for more pods than the hub's Workload, which was scaled down since, and if nothing else differs but, it may be,
+	// the priority.
+	OnlyLarger bool
 	// QuotaReserved is its condition QuotaReserved; Waiting is the message of that condition while it is False, and
 	// WaitingBecause its reason, in the worker's own words. Refused is set if that reason says that the cluster cannot admit it
 	// until a person changes something there.
@@ -332,6 +335,8 @@ type Job struct {
 	StatusBehind bool
 	// SpecBehind is set if what the job follows of the hub's job while it runs is not what that says now.
 	SpecBehind bool
+	// SizeBehind is set if it does not ask for as many pods as the hub's Workload, which it is to follow while it runs.
+	SizeBehind bool
 	// Since is when it was made; zero if not known.
 	Since time.Time
 }

@@ -81,7 +81,7 @@ type Verb string
 const (
 	// CreateOffer creates the Workload copy on Cluster, stamped with Epoch.
 	CreateOffer Verb = "CreateOffer"
-	// UpdateOffer writes priority and priority class of the hub's Workload to the copy of this Epoch.
+	// UpdateOffer writes priority, priority class and size of the hub's Workload to the copy of this Epoch.
 	UpdateOffer Verb = "UpdateOffer"
 	// CreateJob creates the job on Cluster, stamped with Epoch, provided that a live read of the copy shows it ours, of
 	// this Epoch, admitted, not adopted by a job, not finished and not being deleted; otherwise it fails.
@@ -98,6 +98,8 @@ const (
 	LiveRead Verb = "LiveRead"
 	// SyncSpec makes what a job of this Epoch on Cluster follows of the hub's job like that, once.
 	SyncSpec Verb = "SyncSpec"
+	// ResizeJob makes a job of this Epoch on Cluster ask for as many pods as the hub's Workload, once.
+	ResizeJob Verb = "ResizeJob"
 	// CopyStatus copies the status of the job on Cluster to the hub's job.
 	CopyStatus Verb = "CopyStatus"
 	// DrainStatus clears the active counts of the hub's job: no cluster will ever report them again. It names no cluster.
@@ -107,7 +109,8 @@ const (
 	Finish Verb = "Finish"
 )
 
-// Action is one thing to do to one cluster (CreateOffer, UpdateOffer, CreateJob, Retract, OpenGate, EvictRemote, LiveRead, SyncSpec) or,
+// Action is one thing to do to one cluster (CreateOffer, UpdateOffer, CreateJob, Retract, OpenGate, EvictRemote, LiveRead, SyncSpec,
+// ResizeJob) or,
 // from what is seen of that cluster, to the hub (CopyStatus, DrainStatus, Finish).
 type Action struct {
 	// Verb is what to do. An action without one is a mistake: [Action.Remote] panics on it.
@@ -137,7 +140,7 @@ type Action struct {
 // Remote reports whether the action talks to the worker cluster.
 func (a Action) Remote() bool {
 	switch a.Verb {
-	case CreateOffer, UpdateOffer, CreateJob, Retract, OpenGate, EvictRemote, LiveRead, SyncSpec:
+	case CreateOffer, UpdateOffer, CreateJob, Retract, OpenGate, EvictRemote, LiveRead, SyncSpec, ResizeJob:
 		return true
 	case CopyStatus, DrainStatus, Finish:
 		return false

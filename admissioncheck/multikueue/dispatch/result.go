@@ -84,7 +84,7 @@ func (r runResults) countsOn(v ClusterView) bool {
 	}
 	c := v.Copy
 	outOfSync := c.Finished != nil && c.Finished.Reason == OutOfSync
-	return c.Holder != Ours || (c.SpecMatches || c.OnlyPriorityDiffers) && !outOfSync
+	return c.Holder != Ours || c.canFollow() && !outOfSync
 }
 
 // mustSpareFinished reports whether a removal has to leave a job alone that has ended meanwhile: its result would count, and has

@@ -24,6 +24,9 @@ func (t decision) running() Plan {
 	if v.Job.SpecBehind && t.policy.SyncSpec {
 		actions = append(actions, Action{Verb: SyncSpec, Cluster: v.Name, Epoch: t.state.Epoch})
 	}
+	if v.Job.SizeBehind {
+		actions = append(actions, Action{Verb: ResizeJob, Cluster: v.Name, Epoch: t.state.Epoch})
+	}
 	plan := t.planner.act(Running, "running on "+v.Name, actions...)
 	if v.Operator.Draining {
 		t.explainer.reportStays(&plan, v)

@@ -102,9 +102,12 @@ func (s State) recordLacksStop(v ClusterView) bool {
 	return v.Copy.StopsOnHubLost && !s.StopsOnHubLost
 }
 
+// canFollow reports whether a copy equals the hub's Workload, or can be made to without being made anew.
+func (c Copy) canFollow() bool { return c.SpecMatches || c.OnlyPriorityDiffers || c.OnlyLarger }
+
 // allowsRun reports whether a copy allows its job to run.
 func (s State) allowsRun(c Copy) bool {
-	return s.isCurrentCopy(c) && c.Admitted && !c.Evicted && !c.Deleting && c.Finished == nil && (c.SpecMatches || c.OnlyPriorityDiffers)
+	return s.isCurrentCopy(c) && c.Admitted && !c.Evicted && !c.Deleting && c.Finished == nil && c.canFollow()
 }
 
 // jobStillThere reports whether the job that was made in this epoch is still there.

@@ -138,10 +138,11 @@ func (o Original) ObserveWorkload(remote *kueue.Workload) dispatch.Copy {
 		return dispatch.Copy{}
 	}
 	same := o.Deleted || Shape(remote) == o.workloadShape()
+	larger := !same && isLarger(remote, o.Workload)
 	priority := o.Deleted || samePriority(remote, o.Workload)
 	c := dispatch.Copy{
 		Holder: o.holderOf(remote), Epoch: Epoch(remote),
-		SpecMatches: same && priority, OnlyPriorityDiffers: same && !priority,
+		SpecMatches: same && priority, OnlyPriorityDiffers: same && !priority, OnlyLarger: larger,
 		Evicted:        hasCondition(remote, kueue.WorkloadEvicted),
 		Deactivating:   hasCondition(remote, kueue.WorkloadDeactivationTarget) || !ptr.Deref(remote.Spec.Active, true),
 		Deleting:       !remote.DeletionTimestamp.IsZero(),

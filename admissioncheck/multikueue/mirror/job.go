@@ -10,6 +10,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
 )
 
 // JobCopy returns the job as it is created on a worker in an epoch (contract: multikueue.md 6). The hub's job must be
@@ -34,7 +35,7 @@ func (o Original) ObserveJob(remote client.Object) dispatch.Job {
 	if j.Holder == dispatch.Ours && o.Job != nil && !o.hasMembers() {
 		_, behind, _ := o.WithStatus(remote)
 		j.StatusBehind = behind
-		j.SpecBehind = o.isSpecBehind(remote)
+		j.SpecBehind, j.SizeBehind = o.isSpecBehind(remote), o.isSizeBehind(remote)
 	}
 	return j
 }
@@ -48,9 +49,31 @@ func (o Original) isSpecBehind(remote client.Object) bool {
 	return ok && o.Kind.SyncSpec(o.Job, synced)
 }
 
+// isSizeBehind tells whether the remote job, if it is elastic, asks for another number of pods than the hub's Workload.
+func (o Original) isSizeBehind(remote client.Object) bool {
+	if !workload.IsElastic(o.Workload) || !o.Kind.FollowsSpec() {
+		return false
+	}
+	resized, ok := remote.DeepCopyObject().(client.Object)
+	return ok && o.Kind.Resize(o.Job, resized, o.Workload.Spec.PodSets)
+}
+
+// ResizeJob makes the job on a worker ask for as many pods as the hub's Workload, if the job is ours and of this epoch (contract: job-kinds.md
+// 15). A job that is gone or ends needs it no more.
+func (o Original) ResizeJob(ctx context.Context, c client.Client, epoch int64) error {
+	return o.patchJob(ctx, c, epoch, func(remote client.Object) bool {
+		return workload.IsElastic(o.Workload) && o.Kind.Resize(o.Job, remote, o.Workload.Spec.PodSets)
+	})
+}
+
 // SyncSpec makes what the job on a worker follows of the hub's job like that, if the job is ours and of this epoch (contract: job-kinds.md 7,
 // remote spec sync). A job that is gone or ends needs it no more.
 func (o Original) SyncSpec(ctx context.Context, c client.Client, epoch int64) error {
+	return o.patchJob(ctx, c, epoch, func(remote client.Object) bool { return o.Kind.SyncSpec(o.Job, remote) })
+}
+
+// patchJob changes the job on a worker, if that is ours, of this epoch, has not ended and is not going. Change tells whether it changes anything.
+func (o Original) patchJob(ctx context.Context, c client.Client, epoch int64, change func(remote client.Object) bool) error {
 	remote := o.Kind.New()
 	if err := c.Get(ctx, client.ObjectKey{Namespace: o.Workload.Namespace, Name: o.JobName}, remote); err != nil {
 		return client.IgnoreNotFound(err)
@@ -59,12 +82,12 @@ func (o Original) SyncSpec(ctx context.Context, c client.Client, epoch int64) er
 	if fact.Holder != dispatch.Ours || fact.Epoch != epoch || fact.Deleting || fact.Finished != nil {
 		return nil
 	}
-	synced, ok := remote.DeepCopyObject().(client.Object)
-	if !ok || !o.Kind.SyncSpec(o.Job, synced) {
+	changed, ok := remote.DeepCopyObject().(client.Object)
+	if !ok || !change(changed) {
 		return nil
 	}
-	if _, err := kube.Patch(ctx, c, remote, synced); err != nil {
-		return fmt.Errorf("sync the spec of %s %s/%s: %w", o.Kind.GVK().Kind, remote.GetNamespace(), remote.GetName(), err)
+	if _, err := kube.Patch(ctx, c, remote, changed); err != nil {
+		return fmt.Errorf("change %s %s/%s: %w", o.Kind.GVK().Kind, remote.GetNamespace(), remote.GetName(), err)
 	}
 	return nil
 }

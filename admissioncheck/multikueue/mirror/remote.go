@@ -89,14 +89,17 @@ func (o Original) CreateOffer(ctx context.Context, c client.Client, epoch int64)
 	return false, &found, nil
 }
 
-// UpdateOffer writes priority and priority class of the hub's Workload to the copy seen on a worker.
+// UpdateOffer writes priority and priority class of the hub's Workload to the copy seen on a worker, and the pod sets if it has only become smaller.
 func (o Original) UpdateOffer(ctx context.Context, c client.Client, seen *kueue.Workload) error {
 	base := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Name: seen.Name, Namespace: seen.Namespace, UID: seen.UID, ResourceVersion: seen.ResourceVersion}}
 	base.Spec.Priority, base.Spec.PriorityClassRef = seen.Spec.Priority, seen.Spec.PriorityClassRef
 	next := base.DeepCopy()
 	next.Spec.Priority, next.Spec.PriorityClassRef = o.Workload.Spec.Priority, o.Workload.Spec.PriorityClassRef
+	if isLarger(seen, o.Workload) {
+		next.Spec.PodSets = o.Workload.Spec.PodSets
+	}
 	if err := c.Patch(ctx, next, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("update the priority of the copy of workload %s: %w", o.Key(), err)
+		return fmt.Errorf("update the copy of workload %s: %w", o.Key(), err)
 	}
 	return nil
 }

@@ -5,11 +5,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/workload"
 )
 
 // shapeAnnotation keeps, in a cache only, the shape of a Workload whose pod sets have been stripped. No API server stores a
@@ -32,6 +34,55 @@ func Shape(wl *kueue.Workload) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// sizeAnnotation keeps, in a cache only, the size of an elastic Workload whose pod sets have been stripped.
+const sizeAnnotation = "switchyard.dev/cached size"
+
+// size is for how many pods a Workload is, and a digest of everything else that its copy must share.
+type size struct {
+	Shape  string
+	Counts []int32
+}
+
+// sizeOf returns the size of an elastic Workload; none is found of any other.
+func sizeOf(wl *kueue.Workload) (s size, found bool) {
+	if !workload.IsElastic(wl) {
+		return size{}, false
+	}
+	if text, stripped := wl.Annotations[sizeAnnotation]; stripped && wl.Spec.PodSets == nil {
+		return s, json.Unmarshal([]byte(text), &s) == nil
+	}
+	sizeless := &kueue.Workload{Spec: wl.Spec}
+	sizeless.Spec.PodSets = slices.Clone(wl.Spec.PodSets)
+	for i := range sizeless.Spec.PodSets {
+		sizeless.Spec.PodSets[i].Count = 0
+	}
+	return size{Shape: Shape(sizeless), Counts: Counts(wl)}, true
+}
+
+// Counts are for how many pods the pod sets of a Workload are.
+func Counts(wl *kueue.Workload) []int32 {
+	counts := make([]int32, len(wl.Spec.PodSets))
+	for i := range wl.Spec.PodSets {
+		counts[i] = wl.Spec.PodSets[i].Count
+	}
+	return counts
+}
+
+// isLarger tells whether a copy of an elastic Workload is for more pods than the Workload is now, and differs in nothing else that it must share.
+func isLarger(remote, local *kueue.Workload) bool {
+	is, found := sizeOf(remote)
+	want, elastic := sizeOf(local)
+	if !found || !elastic || is.Shape != want.Shape || len(is.Counts) != len(want.Counts) || slices.Equal(is.Counts, want.Counts) {
+		return false
+	}
+	for i := range is.Counts {
+		if is.Counts[i] < want.Counts[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // StripWorkload removes the pod sets, by far the largest part of a Workload, from a cached object and keeps their shape.
 func StripWorkload(obj client.Object) {
 	wl, ok := obj.(*kueue.Workload)
@@ -41,6 +92,13 @@ func StripWorkload(obj client.Object) {
 	shape := Shape(wl)
 	if wl.Annotations == nil {
 		wl.Annotations = map[string]string{}
+	}
+	if s, elastic := sizeOf(wl); elastic {
+		text, err := json.Marshal(s)
+		if err != nil {
+			panic("mirror: the size of a workload has no JSON form: " + err.Error())
+		}
+		wl.Annotations[sizeAnnotation] = string(text)
 	}
 	wl.Annotations[shapeAnnotation] = shape
 	wl.Spec.PodSets = nil
