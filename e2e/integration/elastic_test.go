@@ -219,14 +219,131 @@ var _ = Describe("An elastic Job", func() {
 		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("4 run, 0 wait"))
 	})
 
-	It("runs on another cluster as well", func(ctx SpecContext) {
-		t := newTeamOf(ctx, 4, 4, 0)
+	It("grows where it runs, without a restart", func(ctx SpecContext) {
+		t := newTeamOf(ctx, 6, 6, 0)
+		elastic := t.elasticJob("elastic", 1, "1h")
+		Expect(hub.Create(ctx, elastic)).To(Succeed())
+		at := w1
+		Eventually(runningPods).WithContext(ctx).WithArguments(at, t).Should(Equal("1 run, 0 wait"))
+		first, err := t.pods(ctx, at)
+		Expect(err).NotTo(HaveOccurred())
+
+		By("growing twice")
+		for _, pods := range []int32{3, 4} {
+			scale(ctx, hub, elastic, pods)
+			Eventually(runningPods).WithContext(ctx).WithArguments(at, t).Should(Equal(fmt.Sprintf("%d run, 0 wait", pods)))
+			Expect(t.pods(ctx, at)).To(ContainElements(first))
+			for _, s := range []*installation.Site{hub, at} {
+				Eventually(queueStatus).WithContext(ctx).WithArguments(s, t).Should(Equal(fmt.Sprintf("pending 0, admitted 1, GPUs %d", pods)))
+			}
+		}
+		Eventually(slicesOf).WithContext(ctx).WithArguments(hub, t).Should(ConsistOf("1 pods WorkloadSliceReplaced", "3 pods WorkloadSliceReplaced", "4 pods"))
+		Eventually(slicesOf).WithContext(ctx).WithArguments(at, t).Should(ConsistOf("4 pods"))
+
+		By("shrinking, and leaving")
+		scale(ctx, hub, elastic, 2)
+		Eventually(runningPods).WithContext(ctx).WithArguments(at, t).Should(Equal("2 run, 0 wait"))
+		Expect(hub.Delete(ctx, elastic, client.PropagationPolicy("Background"))).To(Succeed())
+		for _, s := range []*installation.Site{hub, w1, w2} {
+			Eventually(slicesOf).WithContext(ctx).WithArguments(s, t).Should(BeEmpty())
+			Eventually(t.pods).WithContext(ctx).WithArguments(s).Should(BeEmpty())
+		}
+	})
+
+	It("waits where it runs for what it wants more", func(ctx SpecContext) {
+		t := newTeamOf(ctx, 8, 2, 0)
 		elastic := t.elasticJob("elastic", 2, "1h")
 		Expect(hub.Create(ctx, elastic)).To(Succeed())
 		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("2 run, 0 wait"))
+		first, err := t.pods(ctx, w1)
+		Expect(err).NotTo(HaveOccurred())
+		scale(ctx, hub, elastic, 4)
+		Eventually(slicesOf).WithContext(ctx).WithArguments(hub, t).Should(ConsistOf("2 pods WorkloadSliceReplaced", "4 pods"))
+		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 1, admitted 1, GPUs 2"))
+		Consistently(t.pods).WithContext(ctx).WithArguments(w1).Should(ConsistOf(first))
 
-		By("growing, for which it starts over")
-		scale(ctx, hub, elastic, 3)
-		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("3 run, 0 wait"))
+		By("wanting less again")
+		scale(ctx, hub, elastic, 1)
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("1 run, 0 wait"))
+		Expect(t.pods(ctx, w1)).To(HaveEach(BeElementOf(first)))
+		Eventually(slicesOf).WithContext(ctx).WithArguments(w1, t).Should(ConsistOf("1 pods"))
+
+		By("being deleted while it waits")
+		scale(ctx, hub, elastic, 5)
+		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 1, admitted 1, GPUs 1"))
+		Expect(hub.Delete(ctx, elastic, client.PropagationPolicy("Background"))).To(Succeed())
+		for _, s := range []*installation.Site{hub, w1} {
+			Eventually(slicesOf).WithContext(ctx).WithArguments(s, t).Should(BeEmpty())
+			Eventually(t.pods).WithContext(ctx).WithArguments(s).Should(BeEmpty())
+		}
+	})
+
+	It("is scaled where it runs whenever its hub crashes", func(ctx SpecContext) {
+		t := newTeamOf(ctx, 5, 5, 5)
+		elastic := t.elasticJob("survivor", 1, "1h")
+		Expect(hub.Create(ctx, elastic)).To(Succeed())
+		run := func() (string, error) { return runningPodsAnywhere(ctx, t) }
+		Eventually(run).WithContext(ctx).Should(Equal("1 run, 0 wait"))
+		first, err := podsAnywhere(ctx, t)
+		Expect(err).NotTo(HaveOccurred())
+		for _, pods := range []int32{2, 5, 1, 3} {
+			scale(ctx, hub, elastic, pods)
+			Expect(hub.Program.Kill()).To(Succeed())
+			Expect(hub.Program.Start(ctx)).To(Succeed())
+			Eventually(run).WithContext(ctx).Should(Equal(fmt.Sprintf("%d run, 0 wait", pods)))
+			Eventually(queueStatus).WithContext(ctx).WithArguments(hub, t).Should(Equal(fmt.Sprintf("pending 0, admitted 1, GPUs %d", pods)))
+		}
+		now, err := podsAnywhere(ctx, t)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(now).To(ContainElement(BeElementOf(first)))
+	})
+
+	It("leaves nothing behind when it is told to stop while it waits for more", func(ctx SpecContext) {
+		t := newTeamOf(ctx, 8, 2, 0)
+		elastic := t.elasticJob("stopped", 2, "1h")
+		Expect(hub.Create(ctx, elastic)).To(Succeed())
+		Eventually(runningPods).WithContext(ctx).WithArguments(w1, t).Should(Equal("2 run, 0 wait"))
+		scale(ctx, hub, elastic, 4)
+		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 1, admitted 1, GPUs 2"))
+
+		By("deactivating the slice that waits")
+		var list kueue.WorkloadList
+		Expect(hub.List(ctx, &list, client.InNamespace(t.name))).To(Succeed())
+		for i := range list.Items {
+			if wl := &list.Items[i]; wl.Spec.PodSets[0].Count == 4 {
+				before := wl.DeepCopy()
+				wl.Spec.Active = ptr.To(false)
+				Expect(hub.Patch(ctx, wl, client.MergeFrom(before))).To(Succeed())
+			}
+		}
+		Eventually(t.pods).WithContext(ctx).WithArguments(w1).Should(BeEmpty())
+		Eventually(queueStatus).WithContext(ctx).WithArguments(w1, t).Should(Equal("pending 0, admitted 0, GPUs 0"))
+		Eventually(queueStatus).WithContext(ctx).WithArguments(hub, t).Should(Equal("pending 0, admitted 0, GPUs 0"))
 	})
 })
+
+// podsAnywhere are the pods of a team on both workers.
+func podsAnywhere(ctx context.Context, t team) ([]string, error) {
+	here, err := t.pods(ctx, w1)
+	if err != nil {
+		return nil, err
+	}
+	there, err := t.pods(ctx, w2)
+	return append(here, there...), err
+}
+
+// runningPodsAnywhere says how many pods of a team run, on the one worker where it has any.
+func runningPodsAnywhere(ctx context.Context, t team) (string, error) {
+	here, err := runningPods(ctx, w1, t)
+	if err != nil {
+		return "", err
+	}
+	there, err := runningPods(ctx, w2, t)
+	switch none := "0 run, 0 wait"; {
+	case here == none:
+		return there, err
+	case there == none:
+		return here, err
+	}
+	return "on both: " + here + "; " + there, err
+}

@@ -504,21 +504,24 @@ func TestForgedSlicesEnd(t *testing.T) {
 	}
 }
 
-// On a hub the dispatcher knows of no slices: a job that it hands out has one Workload, which tells the worker that its pods are gated.
-func TestAnElasticJobThatRunsElsewhereHasOneWorkload(t *testing.T) {
+func TestAnElasticJobThatRunsElsewhereGrowsByASlice(t *testing.T) {
 	j := newElasticJob()
+	job.GateElastically(&j.Spec.Template)
 	j.Spec.ManagedBy = ptr.To(kueue.MultiKueueControllerName)
 	c := newClusterWith(t, func(o *options) { o.WaitForPodsReady, o.Dispatches = false, true }, j, newFlavor("h100"))
-	c.reconcileAll()
-	if wl := c.workload(); wl.Annotations[kueue.ElasticJobAnnotation] != "true" || workload.SliceName(wl) != wl.Name {
-		t.Errorf("annotations %v", wl.Annotations)
-	}
-	c.admit("h100")
-	c.reconcileAll()
+	c.wantWrites("create Workload")
+	first := c.admitSlice()
+	c.wantWrites("patch Job")
 	c.scale(5)
+	c.wantWrites("create Workload")
+	if next := c.pending(); next.Spec.PodSets[0].Count != 5 || next.Annotations[kueue.WorkloadSliceReplacementForAnnotation] != namespace+"/"+first.Name {
+		t.Errorf("the next slice is %+v", next)
+	}
+	c.admitSlice()
 	c.reconcileAll()
-	if !*c.job().Spec.Suspend || c.workload().Spec.PodSets[0].Count != 5 {
-		t.Error("it does not start over")
+	c.ended(first.Name, "WorkloadSliceReplaced: Replaced to accommodate a new workload slice")
+	if *c.job().Spec.Suspend {
+		t.Error("it starts over")
 	}
 }
 

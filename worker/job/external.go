@@ -52,6 +52,7 @@ func (external) ReportsOutcome() bool                             { return false
 func (external) FollowsSpec() bool                                { return false }
 func (external) Scales() bool                                     { return false }
 func (external) SyncSpec(_, _ client.Object) bool                 { return false }
+func (external) Shrink(_, _ client.Object, _ []kueue.PodSet) bool { return false }
 func (external) Resize(_, _ client.Object, _ []kueue.PodSet) bool { return false }
 func (external) cleansUp(_, _ client.Object) bool                 { return false }
 func (external) Setup(ctrl.Manager, Options) error                { return nil }

@@ -59,6 +59,8 @@ type Integration interface {
 	// Resize makes remote ask for as many pods as the pod sets of local's Workload say, in memory, and tells whether it changes anything. Of kinds
 	// that cannot be resized it changes nothing.
 	Resize(local, remote client.Object, sets []kueue.PodSet) bool
+	// Shrink is Resize where the pod sets ask for fewer pods than remote, and leaves the others as they are.
+	Shrink(local, remote client.Object, sets []kueue.PodSet) bool
 	// Scales tells whether jobs of this kind may be scaled while they run.
 	Scales() bool
 	// Progress reads the job's status.

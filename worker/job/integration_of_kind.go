@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -83,6 +84,21 @@ func (i integration[T]) Resize(local, remote client.Object, sets []kueue.PodSet)
 	return i.resizes() && i.kind.Elastic.Resize(i.asJob(local), i.asJob(remote), sets)
 }
 
+// Shrink implements Integration.
+func (i integration[T]) Shrink(local, remote client.Object, sets []kueue.PodSet) bool {
+	if !i.resizes() || i.kind.Elastic.sizes == nil {
+		return false
+	}
+	sizes, lowered := i.kind.Elastic.sizes(i.asJob(remote)), slices.Clone(sets)
+	if len(sizes) != len(sets) {
+		return false
+	}
+	for n := range lowered {
+		lowered[n].Count = int32(min(max(sizes[n], 0), int64(sets[n].Count)))
+	}
+	return i.Resize(local, remote, lowered)
+}
+
 // Scales implements Integration.
 func (i integration[T]) Scales() bool { return i.kind.Elastic != nil }
 
@@ -132,15 +148,9 @@ func deepCopy[T client.Object](job T) T {
 
 // StampCopy leaves of the metadata what a remote copy has in common with the local job, and adds the stamps.
 func StampCopy(obj client.Object, o RemoteOptions) {
+	NamePrebuiltWorkload(obj, o.Workload.Name, o.WorkloadNameInLabel)
 	labels, annotations := cloneMap(obj.GetLabels()), cloneMap(obj.GetAnnotations())
-	delete(labels, kueue.PrebuiltWorkloadNameKey)
-	delete(annotations, kueue.PrebuiltWorkloadNameKey)
 	labels[kueue.MultiKueueOriginLabel] = o.Origin
-	if name := o.Workload.Name; o.WorkloadNameInLabel && len(name) <= validation.LabelValueMaxLength {
-		labels[kueue.PrebuiltWorkloadNameKey] = name
-	} else {
-		annotations[kueue.PrebuiltWorkloadNameKey] = name
-	}
 	maps.Copy(annotations, o.Annotations)
 	obj.SetLabels(labels)
 	obj.SetAnnotations(annotations)
@@ -155,6 +165,23 @@ func StampCopy(obj client.Object, o RemoteOptions) {
 	obj.SetOwnerReferences(nil)
 	obj.SetFinalizers(nil)
 	obj.SetManagedFields(nil)
+}
+
+// NamePrebuiltWorkload has a job name its Workload, in a label if it is to and fits there, else in an annotation, and tells whether that changes
+// anything.
+func NamePrebuiltWorkload(obj client.Object, name string, inLabel bool) bool {
+	labels, annotations := cloneMap(obj.GetLabels()), cloneMap(obj.GetAnnotations())
+	delete(labels, kueue.PrebuiltWorkloadNameKey)
+	delete(annotations, kueue.PrebuiltWorkloadNameKey)
+	if inLabel && len(name) <= validation.LabelValueMaxLength {
+		labels[kueue.PrebuiltWorkloadNameKey] = name
+	} else {
+		annotations[kueue.PrebuiltWorkloadNameKey] = name
+	}
+	changed := !maps.Equal(labels, obj.GetLabels()) || !maps.Equal(annotations, obj.GetAnnotations())
+	obj.SetLabels(labels)
+	obj.SetAnnotations(annotations)
+	return changed
 }
 
 // cloneMap is a copy that may be written to, of a nil map too.

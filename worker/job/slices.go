@@ -40,6 +40,8 @@ type Elastic[T client.Object] struct {
 	// Resize, optional, makes a job on another cluster ask for so many pods as the pod sets say, which are those of the local job or have been,
 	// and tells whether it changes anything. Jobs of kinds without it start over there when they are scaled.
 	Resize func(local, remote T, sets []kueue.PodSet) bool
+	// sizes are how many pods the job asks for, by pod set.
+	sizes func(T) []int64
 }
 
 // Messages of Finished (contract: job-kinds.md 15).
@@ -155,6 +157,7 @@ func (s *snapshot[T]) chooseSlices(live []*kueue.Workload) {
 	for i, wl := range live {
 		list[i] = elastic.Slice{
 			Name: wl.Name, UID: string(wl.UID), Created: wl.CreationTimestamp.Time, Reserved: workload.HasQuota(wl), Evicted: workload.IsEvicted(wl),
+			Recorded: mayHaveDebts(wl),
 		}
 		for _, older := range live {
 			if workload.ReplacesSlice(wl, older) {
@@ -233,7 +236,7 @@ func (r *reconciler[T]) compareSlices(ctx context.Context, s *snapshot[T]) error
 		return err
 	}
 	change := elastic.Compare(podCounts(s.wl.Spec.PodSets), need.Counts)
-	if change == elastic.Incompatible || change == elastic.Grown && r.runsElsewhere(s.job) || !r.matchesWorkload(s, withCounts(sets, podCounts(s.wl.Spec.PodSets)), placement) {
+	if change == elastic.Incompatible || !r.matchesWorkload(s, withCounts(sets, podCounts(s.wl.Spec.PodSets)), placement) {
 		return r.observeMismatch(ctx, s, sets)
 	}
 	if err := r.compareSliceSettings(ctx, s); err != nil || s.facts.Outdated {
@@ -421,7 +424,14 @@ func withCounts(sets []kueue.PodSet, counts []elastic.Count) []kueue.PodSet {
 
 // ElasticTemplates declares a kind that is elastic if all of its pod templates are gated, but for those of the named pod sets.
 func ElasticTemplates[T client.Object](templates func(T) []Template, ungated ...kueue.PodSetReference) *Elastic[T] {
-	return &Elastic[T]{Ungated: ungated, Gated: func(job T) bool {
+	sizes := func(job T) []int64 {
+		var list []int64
+		for _, t := range templates(job) {
+			list = append(list, t.Count)
+		}
+		return list
+	}
+	return &Elastic[T]{Ungated: ungated, sizes: sizes, Gated: func(job T) bool {
 		return !slices.ContainsFunc(templates(job), func(t Template) bool {
 			return !slices.Contains(ungated, PodSetName(t.Name)) && !IsElasticallyGated(t.Pod)
 		})

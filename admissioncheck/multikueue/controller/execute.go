@@ -143,6 +143,9 @@ func (r *WorkloadReconciler) NominateClusters(ctx context.Context, wl *kueue.Wor
 	if s == nil || err != nil {
 		return
 	}
+	if s.observed.Local.Slice.Replacement { // what it takes over from is read once it has its quota for certain
+		return
+	}
 	plan := dispatch.Step(s.state, s.observed, s.policy)
 	if plan.FitsReservationWrite(s.state, s.observed.Local) {
 		hubworkload.SetState(wl, plan.Next, now)

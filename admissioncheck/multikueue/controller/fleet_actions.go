@@ -28,7 +28,7 @@ func actionIDs(a dispatch.Action, o mirror.Original, seen mirror.Found) []string
 		if seen.Workload != nil {
 			of = append(of, id+"/"+string(seen.Workload.UID))
 		}
-		if seen.Job != nil {
+		if seen.Job != nil && !a.OnlyCopy {
 			of = append(of, id+"/"+string(seen.Job.GetUID()))
 		}
 	case dispatch.UpdateOffer:
@@ -38,7 +38,7 @@ func actionIDs(a dispatch.Action, o mirror.Original, seen mirror.Found) []string
 		}
 		of = append(of, fmt.Sprintf("%s/%d/%s/%v", id, ptr.Deref(o.Workload.Spec.Priority, 0), class, mirror.Counts(o.Workload)))
 	case dispatch.ResizeJob:
-		of = append(of, fmt.Sprintf("%s/%v", id, mirror.Counts(o.Workload)))
+		of = append(of, fmt.Sprintf("%s/%t/%v", id, a.OnlyShrink, mirror.Counts(o.Workload)))
 	default:
 	}
 	if len(of) == 0 {
@@ -97,7 +97,7 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 				return nil, nil // it was answered, and is not seen yet
 			}
 			spared, err := o.Retract(ctx, c, mirror.Removal{
-				BelowEpoch: a.Epoch, SpareJob: a.SpareFinished, Foreground: a.Foreground, Seen: left, Confirm: sure,
+				BelowEpoch: a.Epoch, KeepJob: a.OnlyCopy, SpareJob: a.SpareFinished, Foreground: a.Foreground, Seen: left, Confirm: sure,
 			})
 			if err == nil && spared == nil {
 				r.tracker.recordAnswer(o, a, tracker.Answer{Removed: removedUIDs(o, left, a.Epoch), Connection: connection}, r.Clock.Now())
@@ -118,7 +118,12 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 	case dispatch.SyncSpec:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) { return nil, o.SyncSpec(ctx, c, a.Epoch) }
 	case dispatch.ResizeJob:
-		action.Run = func(ctx context.Context, c client.Client) (any, error) { return nil, o.ResizeJob(ctx, c, a.Epoch) }
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			if a.OnlyShrink {
+				return nil, o.ShrinkJob(ctx, c, a.Epoch)
+			}
+			return nil, o.ResizeJob(ctx, c, a.Epoch, r.NameInLabel)
+		}
 	case dispatch.LiveRead:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
 			began := r.Clock.Now()

@@ -94,7 +94,10 @@ func (r *WorkloadReconciler) observeWorkload(ctx context.Context, wl *kueue.Work
 	s.observed.Local.Job.KillGrace = killGrace(wl)
 	s.observed.Local.KeptForJob = isRetained(wl, original.Job)
 	r.observeSiblings(ctx, wl, &s.observed.Local)
-	if original.Job != nil {
+	if s.observed.Local.Slice, err = r.observeSlice(ctx, s); err != nil {
+		return nil, err
+	}
+	if original.Job != nil && !s.original.Slice.Passive {
 		s.observed.Local.Job.Active = original.Kind.Progress(original.Job).HoldsPods()
 		s.observed.Local.Job.StatusOutlivesPods = original.Kind.StatusOutlivesPods()
 	}
@@ -159,7 +162,7 @@ func (r *WorkloadReconciler) observeDeleted(ctx context.Context, key client.Obje
 	s := &workloadScope{original: orphan, state: dispatch.State{Epoch: 1}, policy: runpolicy.ForOrphans(r.Policy)}
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: dispatch.Local{Deleted: true}}
 	s.observed.Clusters = slices.DeleteFunc(r.selectViews(ctx, s, nil), func(v dispatch.ClusterView) bool {
-		return !hasOwnObjects(v) || r.orphans.keepsOrphan(ctx, v.Name, orphan)
+		return !hasOwnObjects(v) || r.orphans.keepsOrphan(ctx, v.Name, orphan) || r.orphans.isSliceJob(ctx, v.Name, orphan)
 	})
 	if len(s.observed.Clusters) == 0 {
 		r.tracker.do(func(t *tracker.Tracker) { t.ForgetWorkload(admissionKey(key)) })

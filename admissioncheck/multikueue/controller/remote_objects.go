@@ -32,6 +32,29 @@ func (c *remoteObjects) lookupRemote(cluster string, o mirror.Original) mirror.F
 	return f
 }
 
+// lookupReplaced tells of the copy of the slice from which the Workload has taken over.
+func (c *remoteObjects) lookupReplaced(cluster string, o mirror.Original) dispatch.Copy {
+	for _, key := range o.Slice.Earlier {
+		if obj, _ := c.fleet.Get(cluster, workloadGVK(), key); obj != nil {
+			if wl, ok := obj.(*kueue.Workload); ok {
+				return o.ObserveReplaced(wl)
+			}
+		}
+	}
+	return dispatch.Copy{}
+}
+
+// lastDeletedJob is the job that went last of those of the Workload and of the slices from which it has taken over.
+func (c *remoteObjects) lastDeletedJob(cluster string, o mirror.Original) (fleet.DeletedObject, bool) {
+	gone, ok := c.fleet.LastDeleted(cluster, o.Kind.GVK(), o.Key())
+	for _, key := range o.Slice.Earlier {
+		if !ok {
+			gone, ok = c.fleet.LastDeleted(cluster, o.Kind.GVK(), key)
+		}
+	}
+	return gone, ok
+}
+
 // listMembers lists what the informers of a cluster show of an Original's members, and what bears the name of one of the hub's for another
 // Workload.
 func (c *remoteObjects) listMembers(cluster string, o mirror.Original) []client.Object {
@@ -52,7 +75,7 @@ func (c *remoteObjects) listMembers(cluster string, o mirror.Original) []client.
 func (c *remoteObjects) lookupDeletedObjects(cluster string, o mirror.Original) (l deletedObjects) {
 	// That one of several is gone says nothing of the others.
 	if o.Kind != nil && (!job.HasMembers(o.Kind) || len(c.fleet.ListForWorkload(cluster, o.Kind.GVK(), o.Key())) == 0) {
-		l.job, _ = c.fleet.LastDeleted(cluster, o.Kind.GVK(), o.Key())
+		l.job, _ = c.lastDeletedJob(cluster, o)
 	}
 	l.workload, _ = c.fleet.LastDeleted(cluster, workloadGVK(), o.Key())
 	return l
@@ -77,7 +100,7 @@ func (c *remoteObjects) addDeletedObjects(v *dispatch.ClusterView, s *workloadSc
 	if o.Kind == nil || v.Job.Holder == dispatch.Ours {
 		return
 	}
-	gone, ok := c.fleet.LastDeleted(v.Name, o.Kind.GVK(), o.Key())
+	gone, ok := c.lastDeletedJob(v.Name, o)
 	last := deletedJobFacts(o, gone.LastState)
 	switch {
 	case !ok || last.Holder != dispatch.Ours || !s.state.IsWorkloadJob(v.Name, v.Copy, last):
@@ -115,7 +138,7 @@ func (c *remoteObjects) lastKnownJob(s *workloadScope, cluster string) client.Ob
 	}
 	seen := c.lookupRemote(cluster, o)
 	if taken := seen.Job == nil || o.ObserveJob(seen.Job).Holder != dispatch.Ours; taken && o.Kind != nil { // gone, and perhaps its name taken
-		gone, _ := c.fleet.LastDeleted(cluster, o.Kind.GVK(), o.Key())
+		gone, _ := c.lastDeletedJob(cluster, o)
 		seen.Job = gone.LastState
 	}
 	if !believed(seen) {

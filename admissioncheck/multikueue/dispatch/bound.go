@@ -134,7 +134,7 @@ func (t decision) decideFromLiveRead(v ClusterView, live Live, actions []Action)
 		return t.planner.act(Looking, msgRelabelled(v.Name), actions...)
 	case !t.state.isCurrentCopy(c):
 		return t.runGone(v, live, actions)
-	case c.Finished != nil && c.Finished.Reason != OutOfSync: // without a job that could have
+	case c.Finished != nil && (c.Finished.Reason != OutOfSync || t.observed.Local.Slice.Elastic): // without a job that could have
 		return t.giveUp(RemoteGone, msgGone, nil)
 	case c.Finished != nil:
 		message := t.planner.msgOutOfSync(v.Name)

@@ -156,6 +156,8 @@ func (ds debts) stoppedOn(v ClusterView) (over, seen bool) {
 		return ds.lost.graceOver(v), true
 	case live != nil && !isRemovable(live.Job.Holder) && !live.Job.isStray() && (!isRemovable(live.Copy.Holder) || !live.Copy.Admitted || live.Copy.Evicted):
 		return true, true
+	case v.Job.OfSlice: // its own copy tells nothing of a job that runs by another's
+		return false, true
 	case c.Holder == Ours:
 		ended := !c.QuotaReserved || c.Finished != nil && c.Finished.Reason != OutOfSync
 		return ended || c.Evicted && !c.Adopted && v.Job.Holder == Absent, !c.Adopted || v.Job.Holder != Absent

@@ -28,6 +28,7 @@ func FuzzTheLawsOfStep(f *testing.F) {
 		checkPods(t, s, o, p, plan)
 		checkActions(t, s, o, plan)
 		checkHolds(t, s, o, p, plan)
+		checkSlices(t, s, o, plan)
 		checkTrust(t, s, o, plan)
 		checkWrites(t, s, o, p)
 		if told := Explain(s, o, p); len(told.Clusters) != len(o.Clusters) || told.Summary == "" {
@@ -54,6 +55,7 @@ func checkState(t *testing.T, s State, o Observation, plan Plan) {
 	}
 	switch {
 	case next.Bound == s.Bound:
+	case plan.Reason == TakenOver && s.Bound == "" && next.Bound == o.Local.Slice.Before.Bound:
 	case next.Bound == "" && (!o.Local.Quota.Reserved || o.Local.KeptForJob):
 	case s.Bound == "" && slices.Contains(s.Nominated, next.Bound):
 	case next.Bound == "" && o.Local.Quota.Evicted && o.Local.Quota.AwaitsUnbinding && s.Retreating():
@@ -82,7 +84,7 @@ func checkDebts(t *testing.T, s State, o Observation, plan Plan) {
 	}
 	dropped := s.Epoch == 1 && s.Reservation == "" && before > 0
 	unended := s.Reservation != "" && l.Quota.Reserved && s.Reservation != l.Quota.Reservation
-	if newest := o.normalizeStamps(s.Epoch).newestEpoch(); next.Epoch > s.Epoch && (dropped || unended || s.Unreadable || newest > s.Epoch) {
+	if newest := o.normalizeStamps(s.Epoch).newestEpoch(); next.Epoch > s.Epoch && (dropped || unended || s.Unreadable || newest > s.Epoch) && plan.Reason != TakenOver {
 		for _, v := range o.Clusters {
 			if !next.hasDebt(v.Name) && v.Name != next.Bound {
 				t.Errorf("epoch %d begins as if no cluster had owed: %+v", next.Epoch, next)
@@ -145,7 +147,7 @@ func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 		if a.Verb == OpenGate && (!v.Copy.GateClosed || !v.Copy.BlockedOnGate || v.Copy.Admitted || !s.isNominated(v.Name)) {
 			t.Errorf("opens the gate of %+v", v)
 		}
-		if a.Verb == CreateOffer && (v.hasCollision() || !v.InConfig || s.Bound != "" || s.hasDebt(a.Cluster) || !o.Local.Quota.Reserved) {
+		if a.Verb == CreateOffer && (v.hasCollision() || !v.InConfig || s.Bound != "" && !takesOver(s, o, v) || s.hasDebt(a.Cluster) || !o.Local.Quota.Reserved) {
 			t.Errorf("offers to %s: %+v with %+v", a.Cluster, v, s)
 		}
 		if a.Verb == ResizeJob && (v.Name != s.Bound || s.Retreating() || v.Job.Holder != Ours || !o.Local.Quota.Reserved || o.Local.Deleted) {
@@ -153,6 +155,37 @@ func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 		}
 		if a.Verb == CreateJob {
 			checkCreateJob(t, s, o, v, i == len(plan.Actions)-1)
+		}
+	}
+}
+
+// takesOver tells whether a slice may be offered to the cluster that it has from the one before.
+func takesOver(s State, o Observation, v ClusterView) bool {
+	return o.Local.Slice.Replacement && v.Name == s.Bound && o.Local.Check.State == Pending
+}
+
+// checkSlices checks that a slice takes over all that is known of its job, and that one whose job is another's leaves that alone.
+func checkSlices(t *testing.T, s State, o Observation, plan Plan) {
+	t.Helper()
+	l := o.Local
+	if plan.Reason == TakenOver {
+		if from := l.Slice.Before; plan.Next.Epoch != max(from.Epoch, s.Epoch) || len(from.Debts) > 0 && !reflect.DeepEqual(plan.Next.Debts, from.Debts) || from.Bound != "" && plan.Next.Bound != from.Bound {
+			t.Errorf("takes over %+v from %+v", plan.Next, *from)
+		}
+		next := plan.Next
+		if again := Step(next, o, Policy{}); again.Reason == TakenOver {
+			t.Errorf("takes over twice: %+v", again.Next)
+		}
+	}
+	if !l.Slice.Passive {
+		return
+	}
+	if plan.Stores {
+		t.Errorf("a slice whose job is another's stores %+v", plan.Next)
+	}
+	for _, a := range plan.Actions {
+		if v := o.view(a.Cluster); a.Verb != Retract || !a.OnlyCopy || a.Cluster == l.Slice.NextOn || v.Job.NamesWorkload && v.Copy.Finished == nil {
+			t.Errorf("a slice whose job is another's does %s", describeAction(a))
 		}
 	}
 }
@@ -190,7 +223,7 @@ func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 		return p.OnWorkerLost == Hold || p.OnHubLost == Stop && (!stops || !v.Fence.Alive || o.Now.Before(stopped))
 	}
 	l := o.Local
-	alive := !l.Deleted && s.Bound != "" && !s.Retreating() && l.Quota.Reserved && !l.Quota.Evicted && l.Job.Refusal.Reason == "" && (l.Check.State == Pending || l.Check.State == Ready)
+	alive := plan.Reason != TakenOver && !l.Deleted && s.Bound != "" && !s.Retreating() && l.Quota.Reserved && !l.Quota.Evicted && l.Job.Refusal.Reason == "" && (l.Check.State == Pending || l.Check.State == Ready)
 	if alive && plan.Next.Epoch > s.Epoch && mayRun(s.Bound, s.StopsOnHubLost) {
 		t.Errorf("gives up %s, which may still run the job: %+v", s.Bound, plan)
 	}
@@ -343,6 +376,16 @@ func (g *inputGenerator) local() Local {
 	if g.chance(8) {
 		l.Siblings.Pin = g.name()
 	}
+	if g.chance(3) {
+		l.Slice = Slice{Elastic: true, Passive: g.chance(4), Replacement: g.chance(2)}
+		if l.Slice.Passive && g.chance(2) {
+			l.Slice.NextOn = g.name()
+		}
+		if l.Slice.Replacement && g.chance(2) {
+			before := g.state()
+			l.Slice.Before = &before
+		}
+	}
 	if g.chance(15) {
 		l.Job.Refusal = Refusal{Reason: NoAdapter}
 	}
@@ -351,6 +394,9 @@ func (g *inputGenerator) local() Local {
 
 func (g *inputGenerator) view(name string) ClusterView {
 	v := ClusterView{Name: name, InConfig: !g.chance(6), Ended: EndedJob{Unfinished: g.chance(6)}, Copy: g.copy(), Job: g.job()}
+	if g.chance(3) {
+		v.Replaced = g.copy()
+	}
 	if g.chance(6) {
 		v.Health.Trouble = "namespace missing"
 	}
@@ -387,7 +433,7 @@ func (g *inputGenerator) outcome() *Outcome {
 	if !g.chance(8) {
 		return nil
 	}
-	return &Outcome{Reason: []string{"Succeeded", "Failed", OutOfSync}[g.IntN(3)], Message: "over"}
+	return &Outcome{Reason: []string{"Succeeded", "Failed", OutOfSync, SliceReplaced}[g.IntN(4)], Message: "over"}
 }
 
 func (g *inputGenerator) copy() Copy {
@@ -417,6 +463,8 @@ func (g *inputGenerator) job() Job {
 	if j.Holder != Absent {
 		j.Epoch, j.Finished, j.StatusBehind, j.Deleting = g.epoch(), g.outcome(), g.chance(2), g.chance(8)
 		j.SpecBehind, j.SizeBehind = g.chance(4), g.chance(4)
+		j.OfSlice = j.Holder == Ours && g.chance(6)
+		j.SizeBehind, j.SizeAbove = j.SizeBehind || j.OfSlice, j.OfSlice && g.chance(2)
 		j.UID, j.HasWorkloadUID, j.NamesWorkload = g.uid(), !g.chance(4), !g.chance(6)
 	}
 	return j

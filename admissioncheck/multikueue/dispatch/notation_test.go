@@ -116,6 +116,14 @@ func parseLocal(t *testing.T, text string) Local {
 			l.Job.KillGrace = duration(t, value)
 		case "pin":
 			l.Siblings.Pin = value
+		case "passive":
+			l.Slice = Slice{Passive: true, Elastic: true, NextOn: value}
+		case "slice": // if it says after what: slice=epoch_3;_bound_w1
+			l.Slice.Elastic, l.Slice.Replacement = true, true
+			if value != "" {
+				before := parseState(t, strings.ReplaceAll(value, "_", " "))
+				l.Slice.Before = &before
+			}
 		case "sibling":
 			l.Siblings.Awaited = true
 		case "since":
@@ -227,6 +235,12 @@ func (r *viewReader) word(w string) {
 		r.job.StatusBehind = true
 	case "differing":
 		r.job.SpecBehind = true
+	case "of-slice":
+		r.job.OfSlice, r.job.SizeBehind, r.job.NamesWorkload = true, true, false
+	case "above":
+		r.job.SizeAbove = true
+	case "replaced":
+		r.view.Replaced = Copy{Holder: Ours, Adopted: outcome == "adopted"}
 	case "oversized":
 		r.job.SizeBehind = true
 	case "unstamped":
@@ -352,6 +366,9 @@ func describeAction(a Action) string {
 	switch a.Verb {
 	case Retract:
 		text += fmt.Sprintf(" below %d", a.Epoch)
+		if a.OnlyCopy {
+			text += " the copy only"
+		}
 		if a.SpareFinished {
 			text += " sparing"
 		}
@@ -364,7 +381,9 @@ func describeAction(a Action) string {
 		text += " " + a.Message
 	case Finish:
 		text += " " + a.Outcome.Reason
-	case LiveRead, CopyStatus, DrainStatus, SyncSpec, ResizeJob:
+	case LiveRead, CopyStatus, DrainStatus, SyncSpec:
+	case ResizeJob:
+		text += map[bool]string{true: " smaller"}[a.OnlyShrink]
 	}
 	return strings.TrimSpace(text)
 }

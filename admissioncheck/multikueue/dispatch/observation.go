@@ -43,6 +43,7 @@ type Local struct {
 	Check    LocalCheck
 	Job      LocalJob
 	Siblings Siblings
+	Slice    Slice
 }
 
 // LocalQuota is what the hub's Workload says of its quota reservation, and of evictions, which end one.
@@ -102,6 +103,22 @@ type Siblings struct {
 	Left bool
 }
 
+// Slice is what a Workload is among the slices of an elastic job, which take over from each other (contract: job-kinds.md 15). The zero value is
+// a Workload that is the only one of its job.
+type Slice struct {
+	// Passive is set if another slice has the job: one that has taken over from this one, or from which this one is to take over once it has quota.
+	Passive bool
+	// NextOn is, of a passive one, the cluster where the slice that has the job has yet to be admitted: until then the job runs there by what is left
+	// of the others. Empty if there is none.
+	NextOn string
+	// Replacement is set if it is to take over from another one, and so may be bound before the cluster has admitted it.
+	Replacement bool
+	// Before is the State of the slice from which it has taken over, which that keeps; nil if there is none.
+	Before *State
+	// Elastic is set for any slice, the first one too.
+	Elastic bool
+}
+
 // Refusal is why a Workload's owner cannot be dispatched.
 type Refusal struct {
 	// Reason is NoAdapter or NotManaged, or empty.
@@ -122,6 +139,8 @@ type ClusterView struct {
 	// then.
 	Copy Copy
 	Job  Job
+	// Replaced is the copy of the slice that the Workload has taken over from, by which the job may run still.
+	Replaced Copy
 	// Ended is what is known of a job there that is gone.
 	Ended EndedJob
 	// Live is the answer to the last LiveRead, nil if there is none that still holds. An answer holds until the next
@@ -335,8 +354,12 @@ type Job struct {
 	StatusBehind bool
 	// SpecBehind is set if what the job follows of the hub's job while it runs is not what that says now.
 	SpecBehind bool
-	// SizeBehind is set if it does not ask for as many pods as the hub's Workload, which it is to follow while it runs.
+	// SizeBehind is set if it does not ask for as many pods as the hub's Workload, which it is to follow while it runs, or is OfSlice.
 	SizeBehind bool
+	// SizeAbove is set if it is OfSlice and asks for more pods of some set than the hub's Workload.
+	SizeAbove bool
+	// OfSlice is set while it names another slice of the hub's job than the Workload, which has taken over from that.
+	OfSlice bool
 	// Since is when it was made; zero if not known.
 	Since time.Time
 }
@@ -349,6 +372,12 @@ type Outcome struct {
 
 // OutOfSync is the Outcome.Reason of a copy that no longer equals its job (contract: multikueue.md 4 case 3a).
 const OutOfSync = "OutOfSync"
+
+// SliceReplaced is the Outcome.Reason of a copy from which another slice of its job has taken over there. It is no end of the run.
+const SliceReplaced = "WorkloadSliceReplaced"
+
+// isRunEnd reports whether a copy that has ended so says that its run has.
+func (o Outcome) isRunEnd() bool { return o.Reason != OutOfSync && o.Reason != SliceReplaced }
 
 // Live is what a read straight from the worker's API server found.
 type Live struct {

@@ -18,6 +18,10 @@ const (
 	PhaseRetreating Phase = "Retreating"
 	// PhaseFinished: a run has ended. That is recorded on the hub, and then the workers are cleaned up.
 	PhaseFinished Phase = "Finished"
+	// PhaseTakingOver: it takes over from another slice of an elastic job, on the cluster where that runs, which has yet to admit it.
+	PhaseTakingOver Phase = "TakingOver"
+	// PhasePassive: another slice of the elastic job has the job.
+	PhasePassive Phase = "Passive"
 	// PhaseGone: the Workload is being deleted, or was.
 	PhaseGone Phase = "Gone"
 )
@@ -27,6 +31,8 @@ const (
 func (t decision) phase() Phase {
 	l := t.observed.Local
 	switch {
+	case l.Slice.Passive:
+		return PhasePassive
 	case l.Deleted && (l.Finished || !l.KeptForJob):
 		return PhaseGone
 	case l.Finished || t.results.hasEndedRun():
@@ -37,6 +43,8 @@ func (t decision) phase() Phase {
 		return PhaseQueued
 	case t.isRetreating():
 		return PhaseRetreating
+	case t.isTakingOver():
+		return PhaseTakingOver
 	case t.state.Bound == "":
 		return PhaseOpen
 	case t.state.isRunning(t.observed.view(t.state.Bound)):
@@ -52,6 +60,15 @@ func (t decision) isRetreating() bool {
 	return l.Job.Refusal.Reason != "" || l.Quota.Evicted || l.Check.State == Retry || l.Check.State == Rejected || t.state.Retreating()
 }
 
+// inheritOr stores what the slice before has recorded, if that has not been done, and decides otherwise.
+func (t decision) inheritOr(phase Phase) Plan {
+	l := t.observed.Local
+	if next := t.state.inherit(l); !next.Equal(*t.state) && l.Quota.Reserved && !l.Slice.Passive && (!l.Deleted || l.KeptForJob) && !l.Finished {
+		return t.planner.store(next, TakenOver, "taking over from the slice before")
+	}
+	return t.decide(phase)
+}
+
 // decide calls the function of the phase.
 func (t decision) decide(phase Phase) Plan {
 	switch phase {
@@ -63,6 +80,10 @@ func (t decision) decide(phase Phase) Plan {
 		return t.bound()
 	case PhaseRunning:
 		return t.running()
+	case PhaseTakingOver:
+		return t.takingOver()
+	case PhasePassive:
+		return t.passive()
 	case PhaseRetreating:
 		return t.retreating()
 	case PhaseFinished:

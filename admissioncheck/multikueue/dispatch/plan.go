@@ -98,7 +98,7 @@ const (
 	LiveRead Verb = "LiveRead"
 	// SyncSpec makes what a job of this Epoch on Cluster follows of the hub's job like that, once.
 	SyncSpec Verb = "SyncSpec"
-	// ResizeJob makes a job of this Epoch on Cluster ask for as many pods as the hub's Workload, once.
+	// ResizeJob makes a job of this Epoch on Cluster ask for as many pods as the hub's Workload, and name that, in one write, once.
 	ResizeJob Verb = "ResizeJob"
 	// CopyStatus copies the status of the job on Cluster to the hub's job.
 	CopyStatus Verb = "CopyStatus"
@@ -123,6 +123,10 @@ type Action struct {
 	// SpareFinished is Retract's: what it removes was not seen finished, so a finished job must not be removed unseen. The caller
 	// reads the job first and deletes it on condition that it has not changed since.
 	SpareFinished bool
+	// OnlyShrink is ResizeJob's: the job is made to ask for no more pods than the Workload, and names another slice still.
+	OnlyShrink bool
+	// OnlyCopy is Retract's: the job stays, which is another slice's.
+	OnlyCopy bool
 	// StopsOnHubLost is CreateOffer's and CreateJob's: what is made is stamped so that the worker stops the job when it misses
 	// the hub.
 	StopsOnHubLost bool

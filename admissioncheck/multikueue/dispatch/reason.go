@@ -67,6 +67,10 @@ const (
 	Drained Reason = "Drained"
 	// SiblingWait: the Workload waits for the siblings of its owner.
 	SiblingWait Reason = "SiblingWait"
+	// TakenOver: a slice has taken over the record of the one before it.
+	TakenOver Reason = "TakenOver"
+	// SlicePassive: another slice of the elastic job has the job.
+	SlicePassive Reason = "SlicePassive"
 	// Looking: a cache shows nothing where something should be; the cluster is being read.
 	Looking Reason = "Looking"
 	// ResultUnknown: job and copy are gone from the bound cluster and it was not seen how the run ended.

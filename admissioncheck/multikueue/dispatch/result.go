@@ -56,7 +56,7 @@ func (r runResults) endCounts(h Holder, stamp int64) bool {
 
 // copySaysEnded reports whether a copy says that the run has ended, also one that is no more.
 func (r runResults) copySaysEnded(c Copy) bool {
-	return c.Finished != nil && c.Finished.Reason != OutOfSync && (r.endCounts(c.Holder, c.Epoch) || c.Holder == Absent && r.endCounts(Ours, c.Epoch))
+	return c.Finished != nil && c.Finished.isRunEnd() && (r.endCounts(c.Holder, c.Epoch) || c.Holder == Absent && r.endCounts(Ours, c.Epoch))
 }
 
 // jobSaysEnded reports whether a job says that it has ended, also one that is no more, and its copy does not say that it was no

@@ -11,9 +11,9 @@ func Step(s State, o Observation, p Policy) Plan {
 	o = o.normalizeStamps(s.Epoch)
 	t := newDecision(&s, &o, &p)
 	phase := t.phase()
-	plan := t.withoutEntry(t.decide(phase))
+	plan := t.withoutEntry(t.inheritOr(phase))
 	plan.Phase = phase
-	if plan.Next.Epoch > s.Epoch && t.record.isLost() {
+	if plan.Next.Epoch > s.Epoch && plan.Reason != TakenOver && t.record.isLost() {
 		plan.Next = t.record.suspectAll(plan.Next)
 	}
 	if plan.Stores {

@@ -41,6 +41,8 @@ type Original struct {
 	Job client.Object
 	// Members are, for a kind whose Workloads have any number of objects (job.HasMembers), the hub's; Job is one of them.
 	Members []client.Object
+	// Slice is the Workload's place among the slices of an elastic job; the zero value is that of the only one.
+	Slice Slice
 	// Stops makes copies and jobs that a worker is to stop when the hub's run lease has run out there. Objects without that
 	// stamp keep running.
 	Stops bool

@@ -18,7 +18,7 @@ import (
 func (o Original) JobCopy(epoch int64, nameInLabel bool) client.Object {
 	return o.Kind.RemoteCopy(o.Job, job.RemoteOptions{
 		Origin: o.Origin, Workload: o.Workload, WorkloadNameInLabel: nameInLabel,
-		Annotations: o.stampAnnotations(epoch),
+		Annotations: o.jobStamps(epoch),
 	})
 }
 
@@ -27,15 +27,21 @@ func (o Original) ObserveJob(remote client.Object) dispatch.Job {
 	if remote == nil || o.Kind == nil {
 		return dispatch.Job{}
 	}
+	if o.Slice.Passive {
+		return o.passiveJob(remote)
+	}
 	j := dispatch.Job{
 		Holder: o.holderOfJob(remote), Epoch: Epoch(remote), Finished: Outcome(o.Kind, remote),
 		Deleting: !remote.GetDeletionTimestamp().IsZero(), Since: remote.GetCreationTimestamp().Time,
-		UID: string(remote.GetUID()), HasWorkloadUID: o.isStampedForWorkload(remote), NamesWorkload: o.isNamed(remote),
+		UID: string(remote.GetUID()), HasWorkloadUID: o.isStampedForWorkload(remote) || o.isOfSlice(remote), NamesWorkload: o.isNamed(remote),
 	}
+	j.OfSlice = j.Holder == dispatch.Ours && o.isOfSlice(remote) && !j.NamesWorkload
+	j.SizeBehind = j.OfSlice
 	if j.Holder == dispatch.Ours && o.Job != nil && !o.hasMembers() {
 		_, behind, _ := o.WithStatus(remote)
 		j.StatusBehind = behind
-		j.SpecBehind, j.SizeBehind = o.isSpecBehind(remote), o.isSizeBehind(remote)
+		j.SpecBehind, j.SizeBehind = o.isSpecBehind(remote), j.OfSlice || o.isSizeBehind(remote)
+		j.SizeAbove = j.OfSlice && o.isSizeAbove(remote)
 	}
 	return j
 }
@@ -58,11 +64,28 @@ func (o Original) isSizeBehind(remote client.Object) bool {
 	return ok && o.Kind.Resize(o.Job, resized, o.Workload.Spec.PodSets)
 }
 
-// ResizeJob makes the job on a worker ask for as many pods as the hub's Workload, if the job is ours and of this epoch (contract: job-kinds.md
-// 15). A job that is gone or ends needs it no more.
-func (o Original) ResizeJob(ctx context.Context, c client.Client, epoch int64) error {
+// isSizeAbove tells whether the remote job asks for more pods of some set than the hub's Workload.
+func (o Original) isSizeAbove(remote client.Object) bool {
+	shrunk, ok := remote.DeepCopyObject().(client.Object)
+	return ok && o.Kind.Shrink(o.Job, shrunk, o.Workload.Spec.PodSets)
+}
+
+// ShrinkJob makes the job on a worker ask for no more pods than the hub's Workload, under the conditions of ResizeJob.
+func (o Original) ShrinkJob(ctx context.Context, c client.Client, epoch int64) error {
 	return o.patchJob(ctx, c, epoch, func(remote client.Object) bool {
-		return workload.IsElastic(o.Workload) && o.Kind.Resize(o.Job, remote, o.Workload.Spec.PodSets)
+		return o.Job != nil && o.ObserveJob(remote).OfSlice && o.Kind.Shrink(o.Job, remote, o.Workload.Spec.PodSets)
+	})
+}
+
+// ResizeJob makes the job on a worker ask for as many pods as the hub's Workload, and name that, in one write, if the job is ours and of this
+// epoch (contract: job-kinds.md 15). A job that is gone or ends needs it no more.
+func (o Original) ResizeJob(ctx context.Context, c client.Client, epoch int64, nameInLabel bool) error {
+	return o.patchJob(ctx, c, epoch, func(remote client.Object) bool {
+		if !workload.IsElastic(o.Workload) || o.Job == nil {
+			return false
+		}
+		resized := o.Kind.Resize(o.Job, remote, o.Workload.Spec.PodSets)
+		return job.NamePrebuiltWorkload(remote, o.Workload.Name, nameInLabel) || resized
 	})
 }
 
@@ -98,6 +121,8 @@ func (o Original) patchJob(ctx context.Context, c client.Client, epoch int64, ch
 func (o Original) holderOfJob(remote client.Object) dispatch.Holder {
 	holder, name := o.holderOf(remote), job.PrebuiltWorkloadName(remote)
 	switch {
+	case (holder == dispatch.Ours || holder == dispatch.Predecessor) && o.isOfSlice(remote):
+		return dispatch.Ours
 	case holder == dispatch.Ours && name != "" && name != o.Workload.Name:
 		return dispatch.Predecessor
 	case holder == dispatch.Ours && name == "" && !o.Deleted && !o.isStampedForWorkload(remote):

@@ -160,6 +160,8 @@ type Removal struct {
 	// SpareJob leaves a job of ours that turns out to have finished alone, and its Workload with it. The result of a
 	// predecessor's job is not waited for.
 	SpareJob bool
+	// KeepJob removes the Workload only.
+	KeepJob bool
 	// Foreground keeps the job's object until its pods have ended. Of a Workload that the hub does not have any more (Gone)
 	// only a job that was to be fenced is removed so: what it was promised is stamped on it, and the public API removes the
 	// others in the background.
@@ -186,6 +188,9 @@ func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spar
 	}
 	if err != nil {
 		return nil, err
+	}
+	if r.KeepJob {
+		seen.Job = nil
 	}
 	if err := o.confirmRemoval(ctx, seen, r); err != nil {
 		return nil, err

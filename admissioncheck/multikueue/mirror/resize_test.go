@@ -67,7 +67,7 @@ func TestAnElasticJobAndItsCopyBecomeSmaller(t *testing.T) {
 	if !o.ObserveJob(remote).SizeBehind {
 		t.Error("a job of four pods is not behind a Workload of two")
 	}
-	if err := o.ResizeJob(context.Background(), cl, 2); err != nil {
+	if err := o.ResizeJob(context.Background(), cl, 2, false); err != nil {
 		t.Fatal(err)
 	}
 	seen.ResourceVersion = copied.ResourceVersion
@@ -91,14 +91,14 @@ func TestAJobIsResizedInItsOwnEpochOnly(t *testing.T) {
 	o, _ := elasticOf(4)
 	remote := jobOnWorker(2, func(j *batchv1.Job) { j.Spec.Parallelism = ptr.To[int32](9) })
 	cl := worker(t, remote)
-	if err := o.ResizeJob(context.Background(), cl, 3); err != nil {
+	if err := o.ResizeJob(context.Background(), cl, 3, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := cl.Get(context.Background(), client.ObjectKeyFromObject(remote), remote); err != nil || *remote.Spec.Parallelism != 9 {
 		t.Errorf("%v; the job of another epoch has %d pods", err, *remote.Spec.Parallelism)
 	}
 	o.Workload.Annotations = nil
-	if err := o.ResizeJob(context.Background(), cl, 2); err != nil || o.ObserveJob(remote).SizeBehind {
+	if err := o.ResizeJob(context.Background(), cl, 2, false); err != nil || o.ObserveJob(remote).SizeBehind {
 		t.Errorf("%v; a job that is not elastic is behind", err)
 	}
 	if err := cl.Get(context.Background(), client.ObjectKeyFromObject(remote), remote); err != nil || *remote.Spec.Parallelism != 9 {

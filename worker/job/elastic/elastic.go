@@ -16,6 +16,8 @@ type Slice struct {
 	Created   time.Time
 	// Reserved tells whether it holds quota, Evicted whether it has been told to stop since.
 	Reserved, Evicted bool
+	// Recorded tells that its dispatcher has recorded clusters that may run the job. What it knows would be lost with it.
+	Recorded bool
 	// Replaces is the name of the slice of the same job that it takes over from; empty if there is none.
 	Replaces string
 }
@@ -86,15 +88,17 @@ func withoutCycles(list []Slice) []Slice {
 }
 
 // running returns the place of the slice by which the job runs: the newest that holds quota and is not replaced by one that does as well;
-// else one that has been told to stop and still holds quota; else the newest that has not been told to stop; else the newest.
+// else one that has been told to stop and still holds quota; else one whose dispatcher knows of clusters that may run the job; else the newest that has not been told to stop; else the newest.
 func running(list []Slice) int {
 	best, rank := None, 0
 	for i := range list {
 		of := 1
 		switch s := &list[i]; {
 		case s.Reserved && !s.Evicted && !isTakenOver(list, i):
-			of = 4
+			of = 5
 		case s.Reserved && s.Evicted:
+			of = 4
+		case s.Recorded && !isTakenOver(list, i):
 			of = 3
 		case !s.Evicted && !s.Reserved:
 			of = 2
@@ -130,6 +134,9 @@ func isReplaced(list []Slice, i int) bool {
 // isNext tells whether the slice waits to take over from the one that runs.
 func isNext(list []Slice, i, from int) bool {
 	s := &list[i]
+	if list[from].Recorded && !list[from].Reserved { // it gets the quota for all pods itself
+		return false
+	}
 	return i != from && !s.Reserved && !s.Evicted && s.Replaces == list[from].Name
 }
 

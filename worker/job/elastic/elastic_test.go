@@ -12,15 +12,16 @@ import (
 	"switchyard.dev/worker/job/elastic"
 )
 
-// parse reads slices, oldest first: a name, then + for quota, ! for an eviction, and <x for a slice that it replaces.
+// parse reads slices, oldest first: a name, then + for quota, ! for an eviction, * for a record of clusters, and <x for a slice that it replaces.
 func parse(text string) []elastic.Slice {
 	var list []elastic.Slice
 	for i, word := range strings.Fields(text) {
 		word, replaces, _ := strings.Cut(word, "<")
-		name := strings.TrimRight(word, "+!")
+		name := strings.TrimRight(word, "+!*")
 		list = append(list, elastic.Slice{
 			Name: name, UID: "uid-" + name, Created: time.Unix(int64(i), 0), Replaces: replaces,
 			Reserved: strings.Contains(word, "+"), Evicted: strings.Contains(word, "!"),
+			Recorded: strings.Contains(word, "*"),
 		})
 	}
 	return list
@@ -66,6 +67,9 @@ func TestWhatBecomesOfTheSlicesOfAJob(t *testing.T) {
 		"one that was evicted after it had taken over":           {"a+ b+!<a", "b runs, a is replaced"},
 		"two that were taken over before the last was evicted":   {"a+ b+<a c+!<b", "c runs, a is replaced, b is replaced"},
 		"one that was evicted and one of which it knows nothing": {"a+! b+!<x", "b runs"},
+		"one that has stopped here, and may run elsewhere":       {"a!* b<a", "a runs, b is out of sync"},
+		"one that has to stop elsewhere first":                   {"a+!* b<a", "a runs, b is next"},
+		"one whose record the next has taken over":               {"a+* b+*<a", "b runs, a is replaced"},
 		"two that were evicted":                                  {"a! b!<a", "b runs, a is replaced"},
 		"two that claim each other's place":                      {"a+<b b+<a", "b runs, a is out of sync"},
 		"an older one that claims the place of a younger":        {"a<b b+", "b runs, a is next"},

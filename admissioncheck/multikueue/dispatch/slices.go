@@ -1,0 +1,113 @@
+package dispatch
+
+import "time"
+
+// inherit returns the State of a slice that has just got its quota: what the slice from which it takes over has recorded is its own now, since both
+// have one job. It returns s itself if there is nothing to inherit, or if that has been done. The other's record does not change any more.
+func (s State) inherit(l Local) State {
+	from := l.Slice.Before
+	if from == nil || s.Unreadable || s.Epoch > 1 || s.Reservation != "" || len(s.Debts) > 0 || l.Quota.Evictions > 0 || s.Bound != "" && s.Bound != from.Bound {
+		return s
+	}
+	if from.Epoch > 1 || len(from.Debts) > 0 {
+		s.Epoch, s.Reservation, s.Debts = from.Epoch, l.Quota.Reservation, from.Debts
+	}
+	if from.Bound != "" {
+		s.Bound, s.StopsOnHubLost = from.Bound, from.StopsOnHubLost
+		s.Nominated, s.Round = nil, time.Time{}
+	}
+	return s
+}
+
+// isTakingOver reports whether the job runs on the bound cluster by what earlier slices have there, and this one is yet to be admitted.
+func (t decision) isTakingOver() bool {
+	l := t.observed.Local
+	return l.Slice.Replacement && t.state.Bound != "" && l.Check.State == Pending
+}
+
+// takingOver handles a slice that has the hub's quota and the cluster of the slice before it, which has not admitted it yet. Its copy is offered
+// there and nowhere else. The job is this slice's from now on, though it goes on as it is until then: its status and its end are those of
+// this slice, and it is removed if this slice is given up.
+func (t decision) takingOver() Plan {
+	v := t.observed.view(t.state.Bound)
+	next, settled := t.debts.settle(*t.state)
+	switch {
+	case settled:
+		return t.planner.store(next, Settled, "a cluster owes nothing any more")
+	case !v.connected():
+		return t.holdLost(v)
+	case v.newestEpoch() > t.state.Epoch:
+		return t.restoreRecord(v.newestEpoch())
+	case t.state.allowsRun(v.Copy) && !v.Job.SizeAbove && v.InConfig && t.observed.Local.Check.OthersReady:
+		return t.planner.storeReady(*t.state, v.Name, Won, v.Name+" admitted the workload slice")
+	case !v.InConfig, v.Operator.Draining && t.nominator.canMove(v.Name), !t.hasJobToTakeOver(v), t.cannotBeAdmitted(v.Copy):
+		return t.confirmTakeover(v)
+	}
+	return t.planner.act(Offered, "waiting for "+v.Name+" to admit the workload slice", t.takeoverActions(v)...)
+}
+
+// hasJobToTakeOver reports whether the job is seen on the cluster, or none was ever made there.
+func (t decision) hasJobToTakeOver(v ClusterView) bool {
+	return t.state.isCurrentJob(v.Job) || v.Job.Holder == Absent && v.Replaced.Holder == Ours && !v.Replaced.Adopted && !v.Copy.Adopted
+}
+
+// cannotBeAdmitted reports whether the slice's own copy is over before it was admitted.
+func (t decision) cannotBeAdmitted(c Copy) bool {
+	return t.state.isCurrentCopy(c) && (c.Finished != nil || c.Deactivating || !c.canFollow())
+}
+
+// confirmTakeover gives the cluster up for what was seen there, if a read of it says so as well.
+func (t decision) confirmTakeover(v ClusterView) Plan {
+	live, actions := t.state.liveAnswer(v), t.actions.cleanOthers()
+	if live == nil || !t.observed.isFresh(*live) {
+		return t.planner.act(Looking, "reading "+v.Name, append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch})...)
+	}
+	message := t.planner.msgDrained(v.Name)
+	switch {
+	case live.Job.isHidden():
+		return t.planner.act(Looking, msgRelabelled(v.Name), actions...)
+	case !t.state.isCurrentJob(live.Job) && !t.hasJobToTakeOver(v):
+		return t.runGone(v, *live, actions)
+	case !v.InConfig, live.Copy.Holder == Foreign:
+		return t.giveUp(RemoteGone, msgGone, nil)
+	case v.Operator.Draining && t.nominator.canMove(v.Name):
+		return t.giveUp(Drained, message, &Event{Message: message})
+	case t.cannotBeAdmitted(live.Copy):
+		message = t.planner.msgEvicted(v.Name)
+		return t.giveUp(RemoteEvicted, message, &Event{Message: message})
+	}
+	return t.planner.act(Looking, "the cache of "+v.Name+" is behind", append(actions, t.takeoverActions(v)...)...)
+}
+
+// takeoverActions offer the slice to the cluster and copy the status of the job, which runs by an earlier one.
+func (t decision) takeoverActions(v ClusterView) []Action {
+	actions := t.actions.cleanOthers()
+	switch c := v.Copy; {
+	case v.Job.SizeAbove: // once the slice is admitted, a worker would stop a job that runs more pods than that is for
+		actions = append(actions, Action{Verb: ResizeJob, Cluster: v.Name, Epoch: t.state.Epoch, OnlyShrink: true})
+	case c.Holder == Absent && t.eligibility.ineligibleReason(v) == "" && !t.policy.awaitsLease(v) && t.observed.Local.Check.OthersReady:
+		actions = append(actions, Action{Verb: CreateOffer, Cluster: v.Name, Epoch: t.state.Epoch, StopsOnHubLost: t.policy.OnHubLost == Stop})
+	case t.state.isCurrentCopy(c) && (c.OnlyPriorityDiffers || c.OnlyLarger) && !c.Deleting:
+		actions = append(actions, Action{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.state.Epoch})
+	}
+	if v.Job.StatusBehind && t.state.mayCopyStatus(v) {
+		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.state.Epoch})
+	}
+	return actions
+}
+
+// passive handles a slice whose job is another's. What is left of its own copies is removed, but never the job, nor a copy by which that may run.
+func (t decision) passive() Plan {
+	var actions []Action
+	for _, v := range t.observed.Clusters {
+		inUse := v.Name == t.observed.Local.Slice.NextOn || v.Job.NamesWorkload && v.Copy.Finished == nil
+		if !v.connected() || !isRemovable(v.Copy.Holder) || v.Copy.Deleting || inUse {
+			continue
+		}
+		for _, a := range t.actions.removeAll(v) {
+			a.OnlyCopy, a.SpareFinished, a.Foreground = true, false, false
+			actions = append(actions, a)
+		}
+	}
+	return t.planner.act(SlicePassive, "another slice of the workload has the job", actions...)
+}

@@ -1,0 +1,134 @@
+package mirror
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
+)
+
+// chain are the slices of an elastic job of two pods that has grown to five, and the job on the worker, which was made for the first.
+func chain() (first, second Original, remote *batchv1.Job) {
+	first, _ = elasticOf(2)
+	first.Workload.Annotations[kueue.WorkloadSliceNameAnnotation] = first.Workload.Name
+	second, _ = elasticOf(5)
+	second.Workload.Name, second.Workload.UID = "second", "second-uid"
+	second.Workload.Annotations[kueue.WorkloadSliceNameAnnotation] = first.Workload.Name
+	second.Slice.Earlier = []client.ObjectKey{first.Key()}
+	remote, ok := first.JobCopy(2, false).(*batchv1.Job)
+	if !ok {
+		panic("not a Job")
+	}
+	remote.UID = "remote-job-uid"
+	return first, second, remote
+}
+
+func TestTheJobOfASliceIsThatOfTheNext(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*batchv1.Job)
+		want   dispatch.Job
+	}{
+		{"made for the first", func(*batchv1.Job) {}, dispatch.Job{Holder: dispatch.Ours, HasWorkloadUID: true, OfSlice: true, SizeBehind: true}},
+		{"named after the second", func(j *batchv1.Job) { job.NamePrebuiltWorkload(j, "second", false) },
+			dispatch.Job{Holder: dispatch.Ours, HasWorkloadUID: true, NamesWorkload: true, SizeBehind: true}},
+		{"and of its size", func(j *batchv1.Job) {
+			job.NamePrebuiltWorkload(j, "second", true)
+			j.Spec.Parallelism = ptr.To[int32](5)
+		},
+			dispatch.Job{Holder: dispatch.Ours, HasWorkloadUID: true, NamesWorkload: true}},
+		{"of more pods than the second", func(j *batchv1.Job) { j.Spec.Parallelism = ptr.To[int32](9) },
+			dispatch.Job{Holder: dispatch.Ours, HasWorkloadUID: true, OfSlice: true, SizeBehind: true, SizeAbove: true}},
+		{"of another chain", func(j *batchv1.Job) { j.Annotations[kueue.WorkloadSliceNameAnnotation] = "other" }, dispatch.Job{Holder: dispatch.Predecessor}},
+		{"of another origin", func(j *batchv1.Job) { j.Labels[kueue.MultiKueueOriginLabel] = "other" }, dispatch.Job{Holder: dispatch.Foreign, HasWorkloadUID: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, second, remote := chain()
+			c.change(remote)
+			got := second.ObserveJob(remote)
+			got.UID, got.Epoch, got.Since, got.StatusBehind = "", 0, c.want.Since, false
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheJobBecomesTheNextSlicesInOneWrite(t *testing.T) {
+	_, second, remote := chain()
+	cl := worker(t, remote)
+	writes := remote.ResourceVersion
+	if err := second.ResizeJob(context.Background(), cl, 2, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := cl.Get(context.Background(), client.ObjectKeyFromObject(remote), remote); err != nil {
+		t.Fatal(err)
+	}
+	if job.PrebuiltWorkloadName(remote) != "second" || *remote.Spec.Parallelism != 5 || remote.Annotations["switchyard.dev/owner-uid"] == "second-uid" {
+		t.Errorf("the job has %d pods of %s, annotations %v", *remote.Spec.Parallelism, job.PrebuiltWorkloadName(remote), remote.Annotations)
+	}
+	if j := second.ObserveJob(remote); j.OfSlice || j.SizeBehind || writes == remote.ResourceVersion {
+		t.Errorf("it is %+v", j)
+	}
+}
+
+func TestAJobThatRunsMorePodsThanTheNextSliceIsMadeSmallerUnderItsOldName(t *testing.T) {
+	first, second, remote := chain()
+	remote.Spec.Parallelism = ptr.To[int32](9)
+	cl := worker(t, remote)
+	if err := second.ShrinkJob(context.Background(), cl, 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := cl.Get(context.Background(), client.ObjectKeyFromObject(remote), remote); err != nil {
+		t.Fatal(err)
+	}
+	if job.PrebuiltWorkloadName(remote) != first.Workload.Name || *remote.Spec.Parallelism != 5 {
+		t.Errorf("the job has %d pods of %s", *remote.Spec.Parallelism, job.PrebuiltWorkloadName(remote))
+	}
+}
+
+func TestASliceWhoseJobIsAnothersRemovesItsCopyOnly(t *testing.T) {
+	first, _, remote := chain()
+	first.Slice.Passive = true
+	copied := first.WorkloadCopy(2)
+	cl := worker(t, copied, remote)
+	if got := first.ObserveJob(remote); got != (dispatch.Job{NamesWorkload: true}) {
+		t.Errorf("it sees the job as %+v", got)
+	}
+	if _, err := first.Retract(context.Background(), cl, Removal{BelowEpoch: 3, KeepJob: true, Seen: Found{Workload: copied, Job: remote}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := cl.Get(context.Background(), client.ObjectKeyFromObject(remote), remote); err != nil {
+		t.Errorf("the job: %v", err)
+	}
+	if err := cl.Get(context.Background(), first.Key(), copied); !apierrors.IsNotFound(err) {
+		t.Errorf("the copy: %v", err)
+	}
+}
+
+func TestWhatIsLeftOfTheSliceBeforeIsToldFromWhatOthersMade(t *testing.T) {
+	first, second, _ := chain()
+	copied := first.WorkloadCopy(2)
+	if got := second.ObserveReplaced(copied); got.Holder != dispatch.Ours || got.Adopted {
+		t.Errorf("the copy of the first is %+v", got)
+	}
+	copied.Labels[kueue.JobUIDLabel] = "remote-job-uid"
+	if got := second.ObserveReplaced(copied); !got.Adopted {
+		t.Errorf("one that a job has taken up is %+v", got)
+	}
+	copied.Labels[kueue.MultiKueueOriginLabel] = "other"
+	if got := second.ObserveReplaced(copied); got.Holder != dispatch.Absent {
+		t.Errorf("one of another hub is %+v", got)
+	}
+	if got := second.ObserveReplaced(nil); got.Holder != dispatch.Absent {
+		t.Errorf("none is %+v", got)
+	}
+}
