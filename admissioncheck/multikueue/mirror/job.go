@@ -85,7 +85,8 @@ func (o Original) ResizeJob(ctx context.Context, c client.Client, epoch int64, n
 			return false
 		}
 		resized := o.Kind.Resize(o.Job, remote, o.Workload.Spec.PodSets)
-		return job.NamePrebuiltWorkload(remote, o.Workload.Name, nameInLabel) || resized
+		named := job.NamePrebuiltWorkload(remote, o.Workload.Name, nameInLabel)
+		return o.stampChain(remote) || named || resized
 	})
 }
 

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,10 +22,17 @@ type Slice struct {
 	Earlier []types.NamespacedName
 }
 
-// isOfSlice tells whether a job was made for a slice that the Workload has taken over from: all of them have one name in common, which bears a
-// digest of the hub's job.
+// isOfSlice tells whether a job was made for the Workload or a slice that it has taken over from: all of them have one name in common, which bears
+// a digest of the hub's job. A job that says nothing of that name has to name one of those slices.
 func (o Original) isOfSlice(remote client.Object) bool {
-	return !o.Deleted && workload.IsElastic(o.Workload) && remote.GetAnnotations()[kueue.WorkloadSliceNameAnnotation] == workload.SliceName(o.Workload)
+	if o.Deleted || !workload.IsElastic(o.Workload) {
+		return false
+	}
+	if chain := remote.GetAnnotations()[kueue.WorkloadSliceNameAnnotation]; chain != "" {
+		return chain == workload.SliceName(o.Workload)
+	}
+	named := types.NamespacedName{Namespace: remote.GetNamespace(), Name: job.PrebuiltWorkloadName(remote)}
+	return slices.Contains(o.Slice.Earlier, named)
 }
 
 // jobStamps are the annotations of a job that is created in an epoch.
@@ -34,6 +42,20 @@ func (o Original) jobStamps(epoch int64) map[string]string {
 		maps.Copy(stamps, map[string]string{kueue.WorkloadSliceNameAnnotation: workload.SliceName(o.Workload)})
 	}
 	return stamps
+}
+
+// stampChain has a job say the name that all slices of it have in common, and tells whether that changes anything.
+func (o Original) stampChain(remote client.Object) bool {
+	annotations, chain := maps.Clone(remote.GetAnnotations()), workload.SliceName(o.Workload)
+	if annotations[kueue.WorkloadSliceNameAnnotation] == chain {
+		return false
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[kueue.WorkloadSliceNameAnnotation] = chain
+	remote.SetAnnotations(annotations)
+	return true
 }
 
 // ObserveReplaced tells the dispatcher about the copy of the slice before: whether it is there, and whether a job has taken it up.

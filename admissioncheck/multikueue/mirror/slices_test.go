@@ -38,6 +38,8 @@ func TestTheJobOfASliceIsThatOfTheNext(t *testing.T) {
 		want   dispatch.Job
 	}{
 		{"made for the first", func(*batchv1.Job) {}, dispatch.Job{Holder: dispatch.Ours, HasWorkloadUID: true, OfSlice: true, SizeBehind: true}},
+		{"made by a program that knew no slices", func(j *batchv1.Job) { delete(j.Annotations, kueue.WorkloadSliceNameAnnotation) },
+			dispatch.Job{Holder: dispatch.Ours, HasWorkloadUID: true, OfSlice: true, SizeBehind: true}},
 		{"named after the second", func(j *batchv1.Job) { job.NamePrebuiltWorkload(j, "second", false) },
 			dispatch.Job{Holder: dispatch.Ours, HasWorkloadUID: true, NamesWorkload: true, SizeBehind: true}},
 		{"and of its size", func(j *batchv1.Job) {
@@ -64,6 +66,7 @@ func TestTheJobOfASliceIsThatOfTheNext(t *testing.T) {
 
 func TestTheJobBecomesTheNextSlicesInOneWrite(t *testing.T) {
 	_, second, remote := chain()
+	delete(remote.Annotations, kueue.WorkloadSliceNameAnnotation)
 	cl := worker(t, remote)
 	writes := remote.ResourceVersion
 	if err := second.ResizeJob(context.Background(), cl, 2, false); err != nil {
