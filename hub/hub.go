@@ -13,7 +13,7 @@ import (
 	"switchyard.dev/apis/config/features"
 	"switchyard.dev/worker"
 	"switchyard.dev/worker/job"
-	"switchyard.dev/worker/job/podgroup"
+	"switchyard.dev/worker/job/all"
 	"switchyard.dev/worker/manager"
 )
 
@@ -36,11 +36,14 @@ func Compose(s manager.Settings) (*worker.Composition, error) {
 	return c, nil
 }
 
-// dispatchedKinds are what the hub can run elsewhere: its kinds of job and, where the configuration names them, pods (contract: job-kinds.md
-// 10.8).
+// dispatchedKinds are what the hub can run elsewhere: its kinds of job and, where the configuration names them, what waits pod by pod
+// (contract: job-kinds.md 10.8, 12, 13).
 func dispatchedKinds(c *worker.Composition) []job.Integration {
-	if !slices.Contains(c.Settings.Integrations.Frameworks, podgroup.Name) {
-		return c.Kinds
+	kinds := slices.Clone(c.Kinds)
+	for _, kind := range all.Mirrored() {
+		if slices.Contains(c.Settings.Integrations.Frameworks, kind.Name()) {
+			kinds = append(kinds, kind)
+		}
 	}
-	return append(slices.Clone(c.Kinds), podgroup.Mirrored())
+	return kinds
 }

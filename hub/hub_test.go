@@ -10,7 +10,6 @@ import (
 	"switchyard.dev/apis/config"
 	"switchyard.dev/apis/config/features"
 	"switchyard.dev/worker"
-	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/manager"
 )
 
@@ -70,13 +69,15 @@ func TestOnlyAHubWithItsDispatcherOnWaitsForIt(t *testing.T) {
 	}
 }
 
-func TestAHubDispatchesPodsOnlyIfItsConfigurationNamesThem(t *testing.T) {
+func TestAHubDispatchesWhatWaitsPodByPodOnlyIfItsConfigurationNamesIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		frameworks []string
-		want       bool
+		want       []string
 	}{
-		"named":   {[]string{"batch/job", "pod"}, true},
-		"implied": {[]string{"batch/job", "deployment"}, false},
+		"pods":                    {[]string{"batch/job", "pod"}, []string{"Pod"}},
+		"pods that are implied":   {[]string{"batch/job", "deployment"}, nil},
+		"StatefulSets, not pods":  {[]string{"statefulset", "batch/job"}, []string{"StatefulSet"}},
+		"both, in whatever order": {[]string{"statefulset", "batch/job", "pod"}, []string{"Pod", "StatefulSet"}},
 	} {
 		cfg, err := config.Load(nil)
 		if err != nil {
@@ -87,8 +88,12 @@ func TestAHubDispatchesPodsOnlyIfItsConfigurationNamesThem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := slices.ContainsFunc(dispatchedKinds(composition), job.HasMembers); got != c.want {
-			t.Errorf("%s: %t", name, got)
+		var got []string
+		for _, kind := range dispatchedKinds(composition)[len(composition.Kinds):] {
+			got = append(got, kind.GVK().Kind)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	"switchyard.dev/config/samples"
 	"switchyard.dev/worker/job/all"
-	"switchyard.dev/worker/job/podgroup"
 )
 
 func TestTheSampleGrantsAHubExactlyWhatItNeedsOnAWorker(t *testing.T) {
@@ -20,7 +19,7 @@ func TestTheSampleGrantsAHubExactlyWhatItNeedsOnAWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	var jobs, followed []workeraccess.JobResource
-	for _, kind := range append(all.Kinds(), podgroup.Mirrored()) {
+	for _, kind := range append(all.Kinds(), all.Mirrored()...) {
 		resource, _ := meta.UnsafeGuessKindToResource(kind.GVK())
 		if kind.Mirrorable() {
 			jobs = append(jobs, resource.GroupResource())

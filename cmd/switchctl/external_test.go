@@ -128,7 +128,13 @@ func TestARegistrationLetsTheHubRunJobsOfExternalKindsToo(t *testing.T) {
 		"pods of the hub's configuration": {
 			program: program("integrations: {frameworks: [batch/job, pod]}"), want: []workeraccess.JobResource{{Resource: "pods"}},
 		},
-		"pods of the command line":                         {line: "--pods", want: []workeraccess.JobResource{{Resource: "pods"}}},
+		"sets of the hub's configuration": {
+			program: program("integrations: {frameworks: [statefulset, batch/job]}"),
+			want:    []workeraccess.JobResource{{Group: "apps", Resource: "statefulsets"}},
+		},
+		"pods and sets of the command line": {
+			line: "--pods", want: []workeraccess.JobResource{{Resource: "pods"}, {Group: "apps", Resource: "statefulsets"}},
+		},
 		"no pods if they are only implied":                 {program: program("integrations: {frameworks: [deployment]}")},
 		"none if the gate is off":                          {program: program(oneExternal + `, featureGates: {MultiKueueAdaptersForCustomJobs: false}`)},
 		"none of a configuration that the program refuses": {program: program(`multiKueue: {externalFrameworks: [{name: Simulation}]}`)},

@@ -148,7 +148,9 @@ func usedByPods() []permissionUse {
 		uses = append(uses, permissionUse{right: verb + " /pods", of: both, code: "worker/job/podgroup/reconciler.go"})
 	}
 	for _, verb := range []string{"create", "get", "list", "watch", "delete"} {
-		uses = append(uses, permissionUse{right: verb + " /pods", of: []string{theHubAway}, code: "admissioncheck/multikueue/mirror/members.go"})
+		uses = append(uses,
+			permissionUse{right: verb + " /pods", of: []string{theHubAway}, code: "admissioncheck/multikueue/mirror/members.go"},
+			permissionUse{right: verb + " apps/statefulsets", of: []string{theHubAway}, code: "admissioncheck/multikueue/mirror/remote.go"})
 	}
 	for _, verb := range []string{"get", "list", "watch"} {
 		uses = append(uses,

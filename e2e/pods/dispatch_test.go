@@ -18,8 +18,7 @@ import (
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 	"switchyard.dev/e2e/network"
-	"switchyard.dev/worker/job"
-	"switchyard.dev/worker/job/podgroup"
+	"switchyard.dev/worker/job/all"
 )
 
 // fleet is a hub and two workers, with what the hub reaches them through.
@@ -43,9 +42,9 @@ func raise(t *testing.T) fleet {
 		Workers:  []clusters.Options{{Name: "w1", Nodes: nodes}, {Name: "w2", Nodes: nodes}},
 		Programs: filepath.Join(root, "bin"),
 		Links:    true,
-		Kinds:    []job.Integration{podgroup.Mirrored()},
+		Kinds:    all.Mirrored(),
 		Configuration: map[string]any{
-			"integrations": map[string]any{"frameworks": []any{"pod", "deployment"}},
+			"integrations": map[string]any{"frameworks": []any{"pod", "deployment", "statefulset"}},
 			"multiKueue":   map[string]any{"workerLostTimeout": "15s", "gcInterval": "2s"},
 		},
 	})
@@ -132,6 +131,11 @@ func TestPodsOfAHubRunOnAWorker(t *testing.T) {
 	t.Run("a pod of a group that was removed on the worker is not made again, and can be replaced", func(t *testing.T) { memberRemovedThere(t, f) })
 	t.Run("a Deployment replaces its pod that was removed on the worker", func(t *testing.T) { replicaRemovedThere(t, f) })
 	t.Run("a pod of a tenant of the worker that has the name of one of a group is not touched", func(t *testing.T) { nameTaken(t, f) })
+	t.Run("a StatefulSet runs on one worker, and nothing of it on the hub", func(t *testing.T) { setAway(t, f) })
+	t.Run("a StatefulSet that is scaled to zero leaves its worker and comes back", func(t *testing.T) { setScaled(t, f) })
+	t.Run("a StatefulSet that is deactivated stops there, and runs again when it is activated", func(t *testing.T) { setDeactivated(t, f) })
+	t.Run("a StatefulSet that was removed on the worker runs again", func(t *testing.T) { setRemovedThere(t, f) })
+	t.Run("a StatefulSet of a tenant of the worker that has the name of one is not touched", func(t *testing.T) { setNameTaken(t, f) })
 	t.Run("pods of a worker that is lost run on another, and end there when it is back", func(t *testing.T) { workerLost(t, f) })
 	f.expectFewWrites(t)
 }

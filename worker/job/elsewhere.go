@@ -74,9 +74,14 @@ func (r *reconciler[T]) lacksRecord(ctx context.Context, wl *kueue.Workload) (bo
 
 // isDispatched tells whether a Workload has a check of the dispatcher's.
 func (r *reconciler[T]) isDispatched(ctx context.Context, wl *kueue.Workload) (bool, error) {
+	return IsDispatched(ctx, r.client, wl)
+}
+
+// IsDispatched tells whether a Workload has a check of the dispatcher's: what it is for runs on another cluster, and not here.
+func IsDispatched(ctx context.Context, c client.Reader, wl *kueue.Workload) (bool, error) {
 	for _, entry := range wl.Status.AdmissionChecks {
 		check := &kueue.AdmissionCheck{}
-		err := r.client.Get(ctx, client.ObjectKey{Name: string(entry.Name)}, check)
+		err := c.Get(ctx, client.ObjectKey{Name: string(entry.Name)}, check)
 		if client.IgnoreNotFound(err) != nil {
 			return false, fmt.Errorf("get admission check %s: %w", entry.Name, err)
 		}

@@ -14,7 +14,6 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	"switchyard.dev/worker/job/all"
-	"switchyard.dev/worker/job/podgroup"
 )
 
 var update = flag.Bool("update", false, "rewrite the manifest")
@@ -31,7 +30,7 @@ const manifestHead = `# What a hub may do on this worker: see its queue's copies
 
 func sampleAccess() workeraccess.Access {
 	a := workeraccess.Access{Namespace: "kueue-system", ServiceAccount: "switchyard-hub", Origin: "multikueue"}
-	for _, kind := range append(all.Kinds(), podgroup.Mirrored()) {
+	for _, kind := range append(all.Kinds(), all.Mirrored()...) {
 		if kind.Mirrorable() {
 			resource, _ := meta.UnsafeGuessKindToResource(kind.GVK())
 			a.Jobs = append(a.Jobs, resource.GroupResource())

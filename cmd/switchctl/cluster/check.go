@@ -31,7 +31,7 @@ there.`,
 	}
 	origin := c.Flags().String("origin", configapi.DefaultMultiKueueOrigin, "The hub's multiKueue.origin, if it has another one")
 	external := c.Flags().StringSlice(externalFlag, nil, "Kind.version.group of the hub's multiKueue.externalFrameworks, to check it too; can be repeated")
-	pods := c.Flags().Bool(podsFlag, false, "Check whether the hub may run pods there, if its integrations.frameworks has them and that cannot be read")
+	pods := c.Flags().Bool(podsFlag, false, "Check whether the hub may run pods and sets of pods there, if its integrations.frameworks has any and that cannot be read")
 	format := c.Flags().StringP("output", "o", "", "Output format. One of: json, yaml.")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = a.RunE(func(ctx context.Context, args []string) error {

@@ -72,7 +72,7 @@ func checkWorker(ctx context.Context, a *cli.App, hub *kubeclient.Client, cluste
 	if len(inspected) > 1 { // else it does not answer
 		others, jobs := checkExternalServed(worker, facts.kinds())
 		remedy := fmt.Sprintf("cluster register %s --context CONTEXT", cluster.Name)
-		inspected = append(append(inspected, others...), checkPermissions(ctx, worker, slices.Concat(resourcesOf(kindsOfHub(hub)), jobs, facts.podResources()), remedy+facts.flags()),
+		inspected = append(append(inspected, others...), checkPermissions(ctx, worker, slices.Concat(resourcesOf(kindsOfHub(hub)), jobs, facts.waitingResources()), remedy+facts.flags()),
 			checkLeasePermissions(ctx, a, worker, facts.origin, remedy), checkLogPermissions(ctx, worker), checkLocalQueues(ctx, hub, worker))
 	}
 	return append(findings, inspected...)

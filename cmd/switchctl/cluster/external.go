@@ -23,7 +23,7 @@ import (
 	"switchyard.dev/cmd/switchctl/exit"
 	"switchyard.dev/cmd/switchctl/kubeclient"
 	"switchyard.dev/cmd/switchctl/show"
-	"switchyard.dev/worker/job/podgroup"
+	"switchyard.dev/worker/job/all"
 )
 
 // hubDeployment is the Deployment of the hub's program, of which there is one a cluster; hubConfig its volume with the configuration.
@@ -32,22 +32,24 @@ const (
 	hubConfig     = "config"
 )
 
-// externalFlag names kinds of job that only the hub's configuration knows, for a command that has to know them too; podsFlag says that pods
-// are among them.
+// externalFlag names kinds of job that only the hub's configuration knows, for a command that has to know them too; podsFlag says that what
+// waits pod by pod is among them.
 const (
 	externalFlag = "external-framework"
 	podsFlag     = "pods"
 )
 
-// externalOptions are the kinds of job that only the hub knows: by its configuration (multiKueue.externalFrameworks, and whether
-// integrations.frameworks has pods) or its JobKinds.
+// externalOptions are the kinds of job that only the hub knows: by its configuration (multiKueue.externalFrameworks, and what
+// waits pod by pod of its integrations.frameworks) or its JobKinds.
 type externalOptions struct {
 	// named are those of the command line, configured those of the configuration that was found.
 	named, configured []schema.GroupVersionKind
 	// declared are those of JobKinds that say how jobs run elsewhere. What they say of themselves on the hub is not checked again.
 	declared []schema.GroupVersionKind
-	// pods is set if the hub dispatches pods.
-	pods bool
+	// waiting are the kinds of what waits pod by pod in the configuration that was found; pods is set if the command line says that the hub
+	// dispatches all of them.
+	waiting []schema.GroupVersionKind
+	pods    bool
 	// account is the ServiceAccount of the hub's program; empty if that was not found.
 	account string
 }
@@ -77,7 +79,7 @@ func (e externalOptions) flags() string {
 	for _, kind := range e.frameworks() {
 		fmt.Fprintf(&text, " --%s %s", externalFlag, kindArgument(kind))
 	}
-	if e.pods {
+	if e.pods || len(e.waiting) > 0 {
 		text.WriteString(" --" + podsFlag)
 	}
 	return text.String()
@@ -145,7 +147,7 @@ func newExternalOptions(ctx context.Context, a *cli.App, hub *kubeclient.Client,
 			return e, err
 		} else if found {
 			e.configured = parseExternalKinds(file.Data["config.yaml"])
-			e.pods = e.pods || dispatchesPods(file.Data["config.yaml"])
+			e.waiting = parseWaiting(file.Data["config.yaml"])
 		}
 	}
 	return e, nil
@@ -170,18 +172,30 @@ func parseExternalKinds(text string) []schema.GroupVersionKind {
 	return kinds
 }
 
-// dispatchesPods tells whether a hub with that configuration dispatches pods (contract: job-kinds.md 10.8).
-func dispatchesPods(text string) bool {
+// parseWaiting are the kinds of what waits pod by pod that a hub with that configuration dispatches (contract: job-kinds.md 10.8, 12, 13).
+func parseWaiting(text string) []schema.GroupVersionKind {
 	c, err := config.Load([]byte(text))
-	return err == nil && slices.Contains(c.Integrations.Frameworks, podgroup.Name)
-}
-
-// podResources are pods, if the hub dispatches them.
-func (e externalOptions) podResources() []workeraccess.JobResource {
-	if !e.pods {
+	if err != nil {
 		return nil
 	}
-	return []workeraccess.JobResource{resourceName(podgroup.Mirrored().GVK()).GroupResource()}
+	var kinds []schema.GroupVersionKind
+	for _, kind := range all.Mirrored() {
+		if slices.Contains(c.Integrations.Frameworks, kind.Name()) {
+			kinds = append(kinds, kind.GVK())
+		}
+	}
+	return kinds
+}
+
+// waitingResources are what waits pod by pod, as far as the hub dispatches it; all of it if a person says so.
+func (e externalOptions) waitingResources() []workeraccess.JobResource {
+	var list []workeraccess.JobResource
+	for _, kind := range all.Mirrored() {
+		if gvk := kind.GVK(); e.pods || slices.Contains(e.waiting, gvk) {
+			list = append(list, resourceName(gvk).GroupResource())
+		}
+	}
+	return list
 }
 
 // externalResources are the resources of kinds: as the worker serves them, or else as they are called if their plural is regular.

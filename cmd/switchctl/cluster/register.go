@@ -122,8 +122,8 @@ and says what is missing otherwise.
 Here --kubeconfig and --context are the worker's; the hub is the current context, or that of --hub-context. It can be run
 again at any time: it repairs what has changed, and issues a new token.
 
-Jobs of kinds that the hub's multiKueue.externalFrameworks names need rights too, and pods if its integrations.frameworks has
-them. Both are found in the configuration of the hub's program if that runs in the hub's cluster and you may read it; name them
+Jobs of kinds that the hub's multiKueue.externalFrameworks names need rights too, and pods and sets of pods if its
+integrations.frameworks has them. Both are found in the configuration of the hub's program if that runs in the hub's cluster and you may read it; name them
 otherwise, each time: rights to what is not named are taken back. Kinds that the hub's JobKinds declare are found by
 themselves.`,
 		Example: `  switchctl cluster register w1 --context w1 --config workers
@@ -136,7 +136,7 @@ themselves.`,
 	f.DurationVar(&o.account.duration, "token-duration", 90*24*time.Hour, "How long the hub's token is good; see \"cluster rotate\"")
 	f.BoolVar(&o.account.logs, "allow-logs", false, "Let the hub's account read pods, logs and events, for \"logs\" and \"events\"")
 	f.StringSliceVar(&o.external, externalFlag, nil, "Kind.version.group of the hub's multiKueue.externalFrameworks, to let the hub run jobs of it there; can be repeated")
-	f.BoolVar(&o.pods, podsFlag, false, "Let the hub run pods there, if its integrations.frameworks has them and that cannot be read")
+	f.BoolVar(&o.pods, podsFlag, false, "Let the hub run pods and sets of pods there, if its integrations.frameworks has any and that cannot be read")
 	f.StringVar(&o.config, "config", "", "MultiKueueConfig of the hub that is to list the cluster")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "How long to wait until the hub is connected")
 	cli.AddDryRun(c, &o.dryRun, "client")
@@ -171,7 +171,7 @@ func runRegister(ctx context.Context, a *cli.App, name string, o *registerOption
 	if err != nil {
 		return err
 	}
-	o.account.access.Jobs = slices.Concat(o.account.access.Jobs, external, facts.podResources())
+	o.account.access.Jobs = slices.Concat(o.account.access.Jobs, external, facts.waitingResources())
 	if o.dryRun == "client" {
 		return registerManifests(a, name, worker, o)
 	}

@@ -305,15 +305,5 @@ func (s *snapshot) roleOf(m *plan.Member) string {
 
 // runsElsewhere tells whether a check hands the pods to another cluster: those here wait for ever then.
 func (r *reconciler) runsElsewhere(ctx context.Context, wl *kueue.Workload) (bool, error) {
-	for _, entry := range wl.Status.AdmissionChecks {
-		check := &kueue.AdmissionCheck{}
-		err := r.client.Get(ctx, client.ObjectKey{Name: string(entry.Name)}, check)
-		if client.IgnoreNotFound(err) != nil {
-			return false, fmt.Errorf("get admission check %s: %w", entry.Name, err)
-		}
-		if err == nil && check.Spec.ControllerName == kueue.MultiKueueControllerName {
-			return true, nil
-		}
-	}
-	return false, nil
+	return job.IsDispatched(ctx, r.client, wl)
 }

@@ -55,10 +55,12 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*sn
 		return s, err
 	}
 	s.facts.Copy, s.facts.Replicas = serving.IsCopy(s.set), replicas(s.set)
-	if err := r.observeRollout(ctx, s); err != nil || s.facts.Copy {
-		return s, err
+	if !s.facts.Copy {
+		if err := r.observeWorkload(ctx, s); err != nil {
+			return s, err
+		}
 	}
-	return s, r.observeWorkload(ctx, s)
+	return s, r.observeRollout(ctx, s)
 }
 
 // observePods lists the pods of sets of the name, and counts those of this one.
@@ -104,10 +106,16 @@ func (r *reconciler) observeLeftovers(ctx context.Context, key types.NamespacedN
 	return nil
 }
 
-// observeRollout finds out, when a rollout seems to replace pods that wait, whether it does: by then it may be another one.
+// observeRollout finds out, when a rollout seems to replace pods that wait, whether it does: by then it may be another one. Pods of a set that
+// runs on another cluster wait for ever.
 func (r *reconciler) observeRollout(ctx context.Context, s *snapshot) error {
 	if !slices.ContainsFunc(s.ownPods(), func(p *corev1.Pod) bool { return serving.IsWaiting(p) && isReplaced(s.set, p) }) {
 		return nil
+	}
+	if s.wl != nil {
+		if away, err := job.IsDispatched(ctx, r.client, s.wl); err != nil || away {
+			return err
+		}
 	}
 	stored := &appsv1.StatefulSet{}
 	err := r.writer.Live.Get(ctx, client.ObjectKeyFromObject(s.set), stored)
