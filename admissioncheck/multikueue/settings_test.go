@@ -93,6 +93,7 @@ func TestEverySettingIsReachedFromTheConfiguration(t *testing.T) {
 	for _, name := range []features.Name{
 		features.WorkloadIdentifierAnnotations, features.MultiKueueKubeConfigPathValidation, features.MultiKueueManagerQuotaAutomation,
 		features.MultiKueueOrchestratedPreemption, features.MultiKueueRemoteSpecSync,
+		features.DisableWaitForPodsReady,
 	} {
 		compare(given(t, "", name))
 	}
@@ -125,6 +126,8 @@ func TestWhatTheConfigurationAsksOfTheCheck(t *testing.T) {
 		{"or one at a time, with the gate on", given(t, "", features.MultiKueueOrchestratedPreemption).Policy.OrchestratePreemption, true},
 		{"quotas are people's", asked.QuotaAutomation, false},
 		{"or the workers', with the gate on", given(t, "", features.MultiKueueManagerQuotaAutomation).QuotaAutomation, true},
+		{"pods are waited for", asked.WaitForPodsReady, true},
+		{"or not, with the gate on", given(t, "", features.DisableWaitForPodsReady).WaitForPodsReady, false},
 		{"what does not count", asked.PodRequestRules.ExcludePrefixes, []string{"example.com/"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

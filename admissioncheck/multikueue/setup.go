@@ -70,6 +70,7 @@ func newSettings(cfg *configapi.Configuration, gates features.Set, integrations 
 		NameInLabel:       !gates.Enabled(features.WorkloadIdentifierAnnotations),
 		CredentialSources: credentialSources(cfg.MultiKueue, gates),
 		PodRequestRules:   podrequests.NewRules(cfg.Resources),
+		WaitForPodsReady:  cfg.WaitForPodsReady != nil && !cfg.WaitForPodsReady.Disabled && !gates.Enabled(features.DisableWaitForPodsReady),
 
 		QuotaAutomation: gates.Enabled(features.MultiKueueManagerQuotaAutomation),
 	}

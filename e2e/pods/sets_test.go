@@ -52,6 +52,7 @@ func setAway(t *testing.T, f fleet) {
 	hub.create(set)
 	expectAway(t, 3, hub, workers)
 	workers[0].expectUsage("0 wait, 1 run, 3 CPUs")
+	hub.expectCondition("statefulset-web", kueue.WorkloadPodsReady, "True Started")
 	if n := len(workers[0].workloads()); n != 1 {
 		t.Errorf("the worker has %d workloads", n)
 	}

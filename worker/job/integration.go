@@ -112,6 +112,20 @@ type Membered interface {
 	MarkEnded(member client.Object, success bool, message string) bool
 }
 
+// Serving is implemented by kinds whose objects serve until they are deleted: they never end. What the hub has of them shows nothing of their
+// copies on other clusters, so that the dispatcher says in the Workload whether their pods are ready.
+type Serving interface {
+	Integration
+	// Serves does nothing but tell such kinds from others.
+	Serves()
+}
+
+// IsServing tells whether a kind is Serving.
+func IsServing(kind Integration) bool {
+	_, ok := kind.(Serving)
+	return ok
+}
+
 // HasMembers tells whether a kind is Membered.
 func HasMembers(kind Integration) bool {
 	_, ok := kind.(Membered)

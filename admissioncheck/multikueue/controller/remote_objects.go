@@ -100,6 +100,10 @@ func (c *remoteObjects) addDeletedObjects(v *dispatch.ClusterView, s *workloadSc
 	if o.Kind == nil || v.Job.Holder == dispatch.Ours {
 		return
 	}
+	if job.IsServing(o.Kind) { // it never ends, so that it was lost
+		v.Ended.Unfinished = v.Name == s.state.Bound
+		return
+	}
 	gone, ok := c.lastDeletedJob(v.Name, o)
 	last := deletedJobFacts(o, gone.LastState)
 	switch {

@@ -57,6 +57,8 @@ type Settings struct {
 	CredentialSources cluster.CredentialSources
 	// PodRequestRules are the hub's rules about the resources that a pod asks for.
 	PodRequestRules podrequests.Rules
+	// WaitForPodsReady makes the dispatcher report the condition PodsReady where nothing on the hub can.
+	WaitForPodsReady bool
 	// Fleet overrides how patient the supervisors are; origin, kinds and scheme in it are ignored.
 	Fleet fleet.Options
 
@@ -138,7 +140,7 @@ func buildComponents(mgr ctrl.Manager, s Settings) (*WorkloadReconciler, *orphan
 	r := NewWorkloadReconciler(&WorkloadReconciler{
 		Client: external.Client{Client: mgr.GetClient(), Caches: jobs}, APIReader: mgr.GetAPIReader(), Members: mgr.GetCache(), externalCaches: jobs,
 		Kinds: s.Kinds, declared: s.Declared, Origin: s.Origin, Policy: s.Policy, PodRequestRules: s.PodRequestRules,
-		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
+		NameInLabel: s.NameInLabel, WaitForPodsReady: s.WaitForPodsReady, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
 		Hub: &uptime.Hub{APIReader: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: s.Namespace, Clock: clock.RealClock{}},
 	})
 	options.AffectedWorkloads, options.OnRemoved, options.OwnsWorkload = r.AffectedWorkloads, r.forgetCluster, r.orphans.OwnsWorkload

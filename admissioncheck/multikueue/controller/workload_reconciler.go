@@ -49,8 +49,10 @@ type WorkloadReconciler struct {
 	PodRequestRules podrequests.Rules
 	// NameInLabel puts the Workload's name into a label of remote jobs (gate WorkloadIdentifierAnnotations off).
 	NameInLabel bool
-	Recorder    events.EventRecorder
-	Clock       clock.PassiveClock
+	// WaitForPodsReady makes it report the condition PodsReady where nothing on the hub can.
+	WaitForPodsReady bool
+	Recorder         events.EventRecorder
+	Clock            clock.PassiveClock
 
 	writes kube.WriteTracker
 	// tracker is what the dispatcher has done and cannot see yet.
@@ -130,6 +132,9 @@ func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	case apierrors.IsNotFound(err):
 		return ctrl.Result{}, nil // its deletion is on its way here
 	case err != nil:
+		return ctrl.Result{}, err
+	}
+	if err := r.reportReadiness(ctx, s); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.recordChange(s, plan, done)

@@ -241,6 +241,39 @@ func TestAServingGroupReplacesPodsAndNeverEnds(t *testing.T) {
 	}
 }
 
+func TestWhoSaysThatAGroupIsReadyThatRunsElsewhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		owner, want string
+	}{
+		"its pods, which show how their copies do": {"", "True Started"},
+		"the dispatcher, if they show nothing":     {"apps/v1, Kind=StatefulSet", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "mk"}, Spec: kueue.AdmissionCheckSpec{ControllerName: kueue.MultiKueueControllerName}}
+			cl := newClusterWith(t, func(o *job.Options) { o.Dispatches = true }, check, member("a1", 2), member("a2", 2))
+			cl.reconcileAll()
+			wl := cl.workload()
+			metav1.SetMetaDataAnnotation(&wl.ObjectMeta, kueue.JobOwnerGVKAnnotation, c.owner)
+			if err := cl.Update(t.Context(), wl); err != nil {
+				t.Fatal(err)
+			}
+			cl.admit()
+			cl.apply(func(wl *kueue.Workload) {
+				wl.Status.AdmissionChecks = []kueue.AdmissionCheckState{{Name: "mk", State: kueue.CheckStateReady, LastTransitionTime: metav1.Now()}}
+			})
+			cl.reconcileAll()
+			for _, name := range []string{"a1", "a2"} {
+				if !isGated(cl.pod(name)) {
+					t.Errorf("%s runs here", name)
+				}
+			}
+			cl.phase(corev1.PodRunning, "a1", "a2")
+			cl.reconcileAll()
+			cl.hasCondition(kueue.WorkloadPodsReady, c.want)
+		})
+	}
+}
+
 func TestAGroupIsAdmittedWithItsFirstPod(t *testing.T) {
 	fast := annotated(kueue.PodGroupFastAdmissionAnnotation, "true")
 	c := newCluster(t, member("a1", 3, fast))

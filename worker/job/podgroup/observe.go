@@ -33,6 +33,8 @@ type snapshot struct {
 	desired *kueue.Workload
 	// placements are what was admitted, by pod set.
 	placements map[string]job.Placement
+	// readyThere tells that somebody else reports whether the pods are ready.
+	readyThere bool
 	// ready and reclaimable are what to report; ready is nil if there is nothing to say.
 	ready            *metav1.Condition
 	reclaimable      []kueue.ReclaimablePod
@@ -55,7 +57,8 @@ func (s *snapshot) speaker() *corev1.Pod {
 // observe reads the pods, their Workload, and what else Step decides by. What the first facts make unnecessary is not read.
 func (r *reconciler) observe(ctx context.Context, u unit) (*snapshot, error) {
 	s := &snapshot{unit: u, facts: plan.Facts{Now: r.opts.Clock.Now(), Single: !u.group, FastRelease: r.opts.Gates.FastQuotaRelease}}
-	if err := r.observePods(ctx, s); err != nil {
+	err := r.observePods(ctx, s)
+	if err != nil {
 		return nil, err
 	}
 	if err := r.observeWorkload(ctx, s); err != nil {
@@ -64,8 +67,20 @@ func (r *reconciler) observe(ctx context.Context, u unit) (*snapshot, error) {
 	if s.facts.CacheBehind = r.isCacheBehind(s); s.facts.CacheBehind {
 		return s, nil
 	}
+	if s.readyThere, err = r.isReadyThere(ctx, s); err != nil {
+		return nil, err
+	}
 	s.readWorkload(&r.opts)
 	return s, r.observeNeeds(ctx, s)
+}
+
+// isReadyThere tells of pods that run on another cluster and whose set is the dispatcher's, not they themselves, that these here do not show
+// whether they are ready: the dispatcher says so.
+func (r *reconciler) isReadyThere(ctx context.Context, s *snapshot) (bool, error) {
+	if !r.opts.Dispatches || !r.opts.WaitForPodsReady || s.wl == nil || s.wl.Annotations[kueue.JobOwnerGVKAnnotation] == "" {
+		return false, nil
+	}
+	return r.runsElsewhere(ctx, s.wl)
 }
 
 // observePods finds the pods of the unit: those that are managed, the oldest first.
@@ -222,7 +237,7 @@ func (s *snapshot) readStatus(o *job.Options) {
 	if f.Finished || f.Deleting || len(s.pods) == 0 {
 		return
 	}
-	if o.WaitForPodsReady {
+	if o.WaitForPodsReady && !s.readyThere {
 		s.ready = job.PodsReadyCondition(s.wl, f.Admitted && plan.Ready(f), f.Now)
 	}
 	if o.Gates.ReclaimablePods && !f.Single {

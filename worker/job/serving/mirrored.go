@@ -18,6 +18,8 @@ type Mirror[T client.Object] struct {
 	Copy func(T) T
 	// Templates are the pod templates of an object, to be changed.
 	Templates func(T) []*corev1.PodTemplateSpec
+	// IsReady tells whether all pods of the object are ready, by its status.
+	IsReady func(T) bool
 	// HoldsPods tells whether the object may have pods, those that are being terminated included, by its status.
 	HoldsPods func(T) bool
 	// Strip drops from a cached copy the specs that nobody reads.
@@ -30,7 +32,9 @@ func NewMirrored[T client.Object](kind Kind[T], m Mirror[T]) job.Integration {
 	return mirrored[T]{
 		Integration: job.NewIntegration(job.Kind[T]{
 			Name: kind.Name, GVK: kind.GVK, AddToScheme: kind.AddToScheme, New: kind.New, NewList: kind.NewList,
-			Progress:          func(obj T) job.Progress { return job.Progress{Active: IsCopy(obj) && m.HoldsPods(obj)} },
+			Progress: func(obj T) job.Progress {
+				return job.Progress{Active: IsCopy(obj) && m.HoldsPods(obj), Ready: IsCopy(obj) && m.IsReady(obj)}
+			},
 			CopyStatus:        func(_, _ T) (changed, deferred bool) { return false, false },
 			Strip:             m.Strip,
 			DeletePropagation: metav1.DeletePropagationForeground, // what is gone has no pods
@@ -44,6 +48,11 @@ type mirrored[T client.Object] struct {
 	job.Integration
 	mirror Mirror[T]
 }
+
+var _ job.Serving = mirrored[client.Object]{}
+
+// Serves implements [job.Serving].
+func (mirrored[T]) Serves() {}
 
 // Mirrorable implements job.Integration.
 func (mirrored[T]) Mirrorable() bool { return true }

@@ -17,10 +17,11 @@ func Mirrored() job.Integration {
 		Templates: func(s *appsv1.StatefulSet) []*corev1.PodTemplateSpec {
 			return []*corev1.PodTemplateSpec{&s.Spec.Template}
 		},
-		HoldsPods: holdsPods,
-		Strip: func(s *appsv1.StatefulSet) {
-			s.Spec = appsv1.StatefulSetSpec{}
+		IsReady: func(s *appsv1.StatefulSet) bool {
+			return s.Status.ObservedGeneration >= s.Generation && s.Status.ReadyReplicas >= replicas(s)
 		},
+		HoldsPods: holdsPods,
+		Strip:     func(s *appsv1.StatefulSet) { s.Spec = appsv1.StatefulSetSpec{Replicas: s.Spec.Replicas} },
 	})
 }
 

@@ -1,0 +1,43 @@
+package controller
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/workload"
+)
+
+// reportReadiness says in the hub's Workload whether its pods on the bound cluster are ready, if nothing on the hub shows that: without a word the
+// hub would take them for pods that never become ready, and evict them.
+func (r *WorkloadReconciler) reportReadiness(ctx context.Context, s *workloadScope) error {
+	wl, l := s.original.Workload, s.observed.Local
+	if !job.IsServing(s.original.Kind) || !r.WaitForPodsReady || s.state.Bound == "" || s.state.Retreating() || l.Deleted || l.Finished || l.Quota.Evicted || !workload.IsAdmitted(wl) {
+		return nil
+	}
+	condition := job.PodsReadyCondition(wl, areReadyThere(s.original, r.remote.lookupRemote(s.state.Bound, s.original), s.state.Epoch), s.observed.Now)
+	if condition == nil {
+		return nil
+	}
+	err := job.NewWriter(r.Client, r.Clock).ApplyStatus(ctx, wl, kueue.JobControllerManagerPrefix+condition.Type,
+		map[string]any{"conditions": []metav1.Condition{*condition}})
+	return client.IgnoreNotFound(err)
+}
+
+// areReadyThere tells whether a cluster says that all pods of this epoch are ready: in its Workload if it waits for them itself, or in the status
+// of what has them.
+func areReadyThere(o mirror.Original, seen mirror.Found, epoch int64) bool {
+	if seen.Workload == nil || o.ObserveWorkload(seen.Workload).Holder != dispatch.Ours || !isOfEpoch(seen.Workload, epoch) {
+		return false
+	}
+	if meta.IsStatusConditionTrue(seen.Workload.Status.Conditions, kueue.WorkloadPodsReady) {
+		return true
+	}
+	return o.ObserveJob(seen.Job).Holder == dispatch.Ours && o.Kind.Progress(seen.Job).Ready
+}
