@@ -74,10 +74,12 @@ func TestAHubDispatchesWhatWaitsPodByPodOnlyIfItsConfigurationNamesIt(t *testing
 		frameworks []string
 		want       []string
 	}{
-		"pods":                    {[]string{"batch/job", "pod"}, []string{"Pod"}},
-		"pods that are implied":   {[]string{"batch/job", "deployment"}, nil},
-		"StatefulSets, not pods":  {[]string{"statefulset", "batch/job"}, []string{"StatefulSet"}},
-		"both, in whatever order": {[]string{"statefulset", "batch/job", "pod"}, []string{"Pod", "StatefulSet"}},
+		"pods":                   {[]string{"batch/job", "pod"}, []string{"Pod"}},
+		"pods that are implied":  {[]string{"batch/job", "deployment"}, nil},
+		"StatefulSets, not pods": {[]string{"statefulset", "batch/job"}, []string{"StatefulSet"}},
+		"all, in whatever order": {
+			[]string{"leaderworkerset.x-k8s.io/leaderworkerset", "statefulset", "batch/job", "pod"}, []string{"Pod", "StatefulSet", "LeaderWorkerSet"},
+		},
 	} {
 		cfg, err := config.Load(nil)
 		if err != nil {

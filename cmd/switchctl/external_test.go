@@ -113,6 +113,8 @@ func TestARegistrationLetsTheHubRunJobsOfExternalKindsToo(t *testing.T) {
 		program []client.Object
 		line    string
 		want    []workeraccess.JobResource
+		// follows tells that the last of them follows changes of the hub's.
+		follows bool
 	}{
 		"of the command line": {
 			line: "--external-framework Simulation.v1.example.com --external-framework Study.v2.example.com",
@@ -132,8 +134,14 @@ func TestARegistrationLetsTheHubRunJobsOfExternalKindsToo(t *testing.T) {
 			program: program("integrations: {frameworks: [statefulset, batch/job]}"),
 			want:    []workeraccess.JobResource{{Group: "apps", Resource: "statefulsets"}},
 		},
+		"sets that follow the hub's": {
+			program: program("integrations: {frameworks: [leaderworkerset.x-k8s.io/leaderworkerset]}"),
+			want:    []workeraccess.JobResource{{Group: "leaderworkerset.x-k8s.io", Resource: "leaderworkersets"}}, follows: true,
+		},
 		"pods and sets of the command line": {
-			line: "--pods", want: []workeraccess.JobResource{{Resource: "pods"}, {Group: "apps", Resource: "statefulsets"}},
+			line: "--pods", want: []workeraccess.JobResource{
+				{Resource: "pods"}, {Group: "apps", Resource: "statefulsets"}, {Group: "leaderworkerset.x-k8s.io", Resource: "leaderworkersets"},
+			}, follows: true,
 		},
 		"no pods if they are only implied":                 {program: program("integrations: {frameworks: [deployment]}")},
 		"none if the gate is off":                          {program: program(oneExternal + `, featureGates: {MultiKueueAdaptersForCustomJobs: false}`)},
@@ -145,7 +153,11 @@ func TestARegistrationLetsTheHubRunJobsOfExternalKindsToo(t *testing.T) {
 			w1 := x.withWorker("w1")
 			x.ok("cluster register w1 --context w1 " + c.line)
 			role := get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{})
-			if diff := cmp.Diff(append(workeraccess.WorkerRules(append(mirrored(), c.want...)...), workeraccess.FollowRules(followed...)...), role.Rules); diff != "" {
+			follow := slices.Clone(followed)
+			if c.follows {
+				follow = append(follow, c.want[len(c.want)-1])
+			}
+			if diff := cmp.Diff(append(workeraccess.WorkerRules(append(mirrored(), c.want...)...), workeraccess.FollowRules(follow...)...), role.Rules); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -143,6 +143,7 @@ func usedByPods() []permissionUse {
 		{right: "patch /pods/status", of: both, code: "worker/job/podgroup/act.go"},
 		{right: "update /pods/finalizers", of: both, code: "worker/job/compose.go"},
 		{right: "get apps/replicasets", of: both, code: "worker/job/owners.go"},
+		{right: "patch leaderworkerset.x-k8s.io/leaderworkersets", of: []string{theHubAway}, code: "admissioncheck/multikueue/mirror/job.go"},
 	}
 	for _, verb := range []string{"get", "list", "watch", "patch", "delete"} {
 		uses = append(uses, permissionUse{right: verb + " /pods", of: both, code: "worker/job/podgroup/reconciler.go"})
@@ -150,7 +151,8 @@ func usedByPods() []permissionUse {
 	for _, verb := range []string{"create", "get", "list", "watch", "delete"} {
 		uses = append(uses,
 			permissionUse{right: verb + " /pods", of: []string{theHubAway}, code: "admissioncheck/multikueue/mirror/members.go"},
-			permissionUse{right: verb + " apps/statefulsets", of: []string{theHubAway}, code: "admissioncheck/multikueue/mirror/remote.go"})
+			permissionUse{right: verb + " apps/statefulsets", of: []string{theHubAway}, code: "admissioncheck/multikueue/mirror/remote.go"},
+			permissionUse{right: verb + " leaderworkerset.x-k8s.io/leaderworkersets", of: []string{theHubAway}, code: "admissioncheck/multikueue/mirror/remote.go"})
 	}
 	for _, verb := range []string{"get", "list", "watch"} {
 		uses = append(uses,

@@ -31,6 +31,12 @@ type fleet struct {
 // raise starts a fleet in which pods are served. The nodes are the workers'.
 func raise(t *testing.T) fleet {
 	t.Helper()
+	return raiseWith(t, nil, "pod", "deployment", "statefulset")
+}
+
+// raiseWith starts a fleet with operators in which the frameworks are served.
+func raiseWith(t *testing.T, operators []clusters.Operator, frameworks ...any) fleet {
+	t.Helper()
 	log.SetLogger(zap.New(zap.WriteTo(t.Output()), zap.UseDevMode(true)))
 	root, err := clusters.SourceRoot()
 	if err != nil {
@@ -38,13 +44,13 @@ func raise(t *testing.T) fleet {
 	}
 	nodes := []clusters.NodePool{{Name: "cpu", Count: 1}}
 	raised, err := installation.StartStage(t.Context(), installation.StageOptions{
-		Hub:      clusters.Options{Name: "hub", Controllers: true},
-		Workers:  []clusters.Options{{Name: "w1", Nodes: nodes}, {Name: "w2", Nodes: nodes}},
+		Hub:      clusters.Options{Name: "hub", Controllers: true, Operators: operators},
+		Workers:  []clusters.Options{{Name: "w1", Nodes: nodes, Operators: operators}, {Name: "w2", Nodes: nodes, Operators: operators}},
 		Programs: filepath.Join(root, "bin"),
 		Links:    true,
 		Kinds:    all.Mirrored(),
 		Configuration: map[string]any{
-			"integrations": map[string]any{"frameworks": []any{"pod", "deployment", "statefulset"}},
+			"integrations": map[string]any{"frameworks": frameworks},
 			"multiKueue":   map[string]any{"workerLostTimeout": "15s", "gcInterval": "2s"},
 		},
 	})
@@ -55,6 +61,11 @@ func raise(t *testing.T) fleet {
 	for _, w := range raised.Workers {
 		f.workers = append(f.workers, &stage{Cluster: w.Cluster, Client: w, program: w.Program})
 		f.links = append(f.links, w.Link)
+	}
+	for _, object := range installation.MultiKueueCheck("multikueue", "w1", "w2") {
+		if err := f.hub.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Cleanup(func() {
 		for _, s := range append(f.workers, f.hub) {
@@ -115,11 +126,6 @@ func (t team) phases() string {
 
 func TestPodsOfAHubRunOnAWorker(t *testing.T) {
 	f := raise(t)
-	for _, object := range installation.MultiKueueCheck("multikueue", "w1", "w2") {
-		if err := f.hub.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
-	}
 	t.Run("a group runs whole on one worker and its status comes back", func(t *testing.T) { groupAway(t, f) })
 	t.Run("a pod runs on the worker that has room", func(t *testing.T) { podAway(t, f) })
 	t.Run("what is deleted on the hub goes everywhere", func(t *testing.T) { groupDeleted(t, f) })

@@ -126,6 +126,22 @@ func IsServing(kind Integration) bool {
 	return ok
 }
 
+// Shared is implemented by kinds of which one object is for several Workloads, each of which is for one of its groups. On another cluster they
+// have one copy in common. A group runs there by its own Workload, and not before.
+type Shared interface {
+	Serving
+	// GroupCount is how many Workloads an object is to have.
+	GroupCount(client.Object) int
+	// FirstWorkload is the name of the Workload of an object's first group, also given its copy.
+	FirstWorkload(client.Object) string
+}
+
+// IsShared tells whether a kind is Shared.
+func IsShared(kind Integration) bool {
+	_, ok := kind.(Shared)
+	return ok
+}
+
 // HasMembers tells whether a kind is Membered.
 func HasMembers(kind Integration) bool {
 	_, ok := kind.(Membered)

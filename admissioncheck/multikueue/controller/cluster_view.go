@@ -39,7 +39,7 @@ type liveRead struct {
 
 // buildView is what is known of one cluster and of the Workload's objects there.
 func (r *WorkloadReconciler) buildView(ctx context.Context, s *workloadScope, name string, inConfig bool) dispatch.ClusterView {
-	o := s.original
+	o := s.originalOn(name)
 	seen := r.remote.lookupRemote(name, o)
 	r.orphans.recordObserved(o, seen)
 	state, known := r.Fleet.State(name)

@@ -102,7 +102,7 @@ func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workl
 	case err != nil:
 		return o, dispatch.Refusal{}, fmt.Errorf("read job %s: %w", o.JobKey(), err)
 	}
-	if !hubworkload.IsOwnedBy(wl, own, local) {
+	if !hubworkload.IsOwnedBy(wl, own, local) || !isOwnShare(o.Kind, wl, local) {
 		return o, dispatch.Refusal{}, nil
 	}
 	o.Job = local

@@ -37,6 +37,9 @@ type workloadScope struct {
 	choices []placement.Choice
 	// ineligible are the clusters that it cannot be offered for what they say of themselves.
 	ineligible []tracker.Ineligible
+	// heldBySiblings are the clusters to which others are bound that share the job; sharedByOthers tells of an orphan that there are others.
+	heldBySiblings map[string]bool
+	sharedByOthers bool
 	// clusterInfos are those of the clusters looked at.
 	clusterInfos map[string]clusterInfo
 	// preferredClusters are the clusters that the job or its ClusterQueue prefers, the most preferred first.
@@ -95,6 +98,9 @@ func (r *WorkloadReconciler) observeWorkload(ctx context.Context, wl *kueue.Work
 	s.observed.Local.KeptForJob = isRetained(wl, original.Job)
 	r.observeSiblings(ctx, wl, &s.observed.Local)
 	if s.observed.Local.Slice, err = r.observeSlice(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := r.observeShare(ctx, s); err != nil {
 		return nil, err
 	}
 	if original.Job != nil && !s.original.Slice.Passive {
@@ -161,6 +167,9 @@ func (r *WorkloadReconciler) observeDeleted(ctx context.Context, key client.Obje
 	orphan := r.orphans.buildOrphan(key)
 	s := &workloadScope{original: orphan, state: dispatch.State{Epoch: 1}, policy: runpolicy.ForOrphans(r.Policy)}
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: dispatch.Local{Deleted: true}}
+	if err := r.observeOrphanedShare(ctx, s); err != nil {
+		return nil, err
+	}
 	s.observed.Clusters = slices.DeleteFunc(r.selectViews(ctx, s, nil), func(v dispatch.ClusterView) bool {
 		return !hasOwnObjects(v) || r.orphans.keepsOrphan(ctx, v.Name, orphan) || r.orphans.isSliceJob(ctx, v.Name, orphan)
 	})

@@ -21,7 +21,7 @@ func (r *WorkloadReconciler) reportReadiness(ctx context.Context, s *workloadSco
 	if !job.IsServing(s.original.Kind) || !r.WaitForPodsReady || s.state.Bound == "" || s.state.Retreating() || l.Deleted || l.Finished || l.Quota.Evicted || !workload.IsAdmitted(wl) {
 		return nil
 	}
-	condition := job.PodsReadyCondition(wl, areReadyThere(s.original, r.remote.lookupRemote(s.state.Bound, s.original), s.state.Epoch), s.observed.Now)
+	condition := job.PodsReadyCondition(wl, areReadyThere(s.originalOn(s.state.Bound), r.remote.lookupRemote(s.state.Bound, s.original), s.state.Epoch), s.observed.Now)
 	if condition == nil {
 		return nil
 	}

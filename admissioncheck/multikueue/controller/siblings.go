@@ -2,12 +2,17 @@ package controller
 
 import (
 	"context"
+	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/hubworkload"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
 )
 
 // observeSiblings says what the other Workloads of the same owner mean for this one: an owner with several Workloads, which bear
@@ -36,4 +41,79 @@ func (r *WorkloadReconciler) observeSiblings(ctx context.Context, wl *kueue.Work
 		first = first && (index < at || index == at && wl.Name < other.Name)
 	}
 	l.Siblings.Awaited = l.Siblings.Pin == "" && !first
+}
+
+// observeShare finds out, of a Workload that shares its job with siblings, on which clusters they hold it. Before there are as many of them as the
+// job has groups, none may choose the cluster: it must have room for all (contract: job-kinds.md 13).
+func (r *WorkloadReconciler) observeShare(ctx context.Context, s *workloadScope) error {
+	kind, shared := s.original.Kind.(job.Shared)
+	if !shared {
+		return nil
+	}
+	siblings, err := hubworkload.ListSiblings(ctx, r.Client, s.original.Workload)
+	if err != nil {
+		return err
+	}
+	s.heldBySiblings = map[string]bool{}
+	for i := range siblings {
+		if state := hubworkload.DecodeState(&siblings[i]); state.Bound != "" && !state.Retreating() {
+			s.heldBySiblings[state.Bound] = true
+		}
+	}
+	l := &s.observed.Local
+	if o := s.original; o.Job != nil && l.Siblings.Pin == "" && len(siblings)+1 < kind.GroupCount(o.Job) {
+		l.Siblings.Awaited = true
+	}
+	return nil
+}
+
+// observeOrphanedShare finds out whether the hub has any Workload of an object that several share: then it is not an orphan.
+func (r *WorkloadReconciler) observeOrphanedShare(ctx context.Context, s *workloadScope) error {
+	o := s.original
+	if o.Kind == nil || !job.IsShared(o.Kind) {
+		return nil
+	}
+	list := &kueue.WorkloadList{}
+	own := hubworkload.Owner{GVK: o.Kind.GVK(), Name: o.JobName}
+	err := r.Client.List(ctx, list, client.InNamespace(o.Workload.Namespace), client.MatchingFields{hubworkload.ByOwner: own.IndexValue()}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return fmt.Errorf("list the workloads of %s %s: %w", own.GVK.Kind, own.Name, err)
+	}
+	s.sharedByOthers = len(list.Items) > 0
+	return nil
+}
+
+// originalOn is the Original as it concerns a cluster.
+func (s *workloadScope) originalOn(cluster string) mirror.Original {
+	o := s.original
+	if o.Kind == nil || !job.IsShared(o.Kind) {
+		return o
+	}
+	o.Share = s.shareOn(cluster)
+	return o
+}
+
+// shareOn says what the Workload has to do with the job that it shares. As long as it is bound to the cluster, and wanted, the job is its own.
+// Otherwise it is one to be removed, by the last that has left the cluster.
+func (s *workloadScope) shareOn(cluster string) mirror.Share {
+	l, bound := s.observed.Local, s.state.Bound == cluster
+	switch {
+	case s.original.Deleted:
+		return mirror.Share{Concerned: !s.sharedByOthers}
+	case bound && !s.state.Retreating() && !l.Deleted && !l.Finished:
+		return mirror.Share{Concerned: true, Epoch: s.state.Epoch}
+	case s.heldBySiblings[cluster]:
+		return mirror.Share{}
+	}
+	for _, d := range s.state.Debts {
+		if d.Cluster == cluster {
+			return mirror.Share{Concerned: true, Epoch: d.Epoch}
+		}
+	}
+	return mirror.Share{Concerned: bound, Epoch: s.state.Epoch}
+}
+
+// isOwnShare tells whether the hub's job of a Workload's name is the one that it was made for: a Workload that shares one names no controller.
+func isOwnShare(kind job.Integration, wl *kueue.Workload, local client.Object) bool {
+	return !job.IsShared(kind) || types.UID(wl.Labels[kueue.JobUIDLabel]) == local.GetUID()
 }

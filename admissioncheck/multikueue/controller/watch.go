@@ -96,9 +96,13 @@ func FleetKinds(integrations []job.Integration, sharing *JobNameLookup) []fleet.
 
 // jobFleetKind is what the fleet follows of a kind of job.
 func jobFleetKind(kind job.Integration, sharing *JobNameLookup) fleet.WatchedKind {
+	workloadKey := mirror.WorkloadKeyOfJob
+	if shared, ok := kind.(job.Shared); ok {
+		workloadKey = mirror.WorkloadKeyOfShared(shared)
+	}
 	return fleet.WatchedKind{
 		GVK: kind.GVK(), New: kind.New, NewList: kind.NewList, Strip: kind.Strip,
-		WorkloadKey:      mirror.WorkloadKeyOfJob,
+		WorkloadKey:      workloadKey,
 		RelatedWorkloads: func(obj client.Object) []types.NamespacedName { return sharing.listWorkloads(kind, obj) },
 		IsUrgent: func(old, now client.Object) bool {
 			if old == nil || now == nil {

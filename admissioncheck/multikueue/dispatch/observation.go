@@ -90,14 +90,13 @@ type LocalJob struct {
 	KillGrace time.Duration
 }
 
-// Siblings are the other Workloads of the same owner: all of them go to one cluster (contract: multikueue.md 4 case 8). How many
-// there are to be is not known: no kind that is mirrored says so.
+// Siblings are the other Workloads of the same owner: all of them go to one cluster (contract: multikueue.md 4 case 8).
 type Siblings struct {
 	// Pin is the one cluster that this Workload may be offered to, because a sibling is bound to it or was nominated for nothing
 	// else; empty for any.
 	Pin string
 	// Awaited is set while the Workload must neither be offered to a cluster nor be won by one, because the first of the
-	// siblings has no cluster yet.
+	// siblings has no cluster yet, or not all of them exist.
 	Awaited bool
 	// Left is set if a sibling has just been given up on the cluster that this one is bound to.
 	Left bool

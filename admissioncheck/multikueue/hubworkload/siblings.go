@@ -48,10 +48,10 @@ func ComponentIndex(wl *kueue.Workload) (int, bool) {
 }
 
 // SiblingChanged passes the changes of a Workload that matter to its siblings: the cluster that it is bound to, the clusters
-// that it has left, and its end or deletion by any writer. Its events come after the cache has the change.
+// that it has left, and that there is one more or less of them by any writer. Its events come after the cache has the change.
 func SiblingChanged() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
+		CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList && isComponent(e.Object) },
 		DeleteFunc: func(e event.DeleteEvent) bool { return isComponent(e.Object) },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			was, ok := e.ObjectOld.(*kueue.Workload)

@@ -43,6 +43,8 @@ type Original struct {
 	Members []client.Object
 	// Slice is the Workload's place among the slices of an elastic job; the zero value is that of the only one.
 	Slice Slice
+	// Share is, for a kind of which several Workloads share one object (job.Shared), what this one has to do with it on the cluster in question.
+	Share Share
 	// Stops makes copies and jobs that a worker is to stop when the hub's run lease has run out there. Objects without that
 	// stamp keep running.
 	Stops bool

@@ -27,8 +27,11 @@ func (o Original) ObserveJob(remote client.Object) dispatch.Job {
 	if remote == nil || o.Kind == nil {
 		return dispatch.Job{}
 	}
-	if o.Slice.Passive {
+	switch {
+	case o.Slice.Passive:
 		return o.passiveJob(remote)
+	case o.isShared():
+		return o.observeShared(remote)
 	}
 	j := dispatch.Job{
 		Holder: o.holderOfJob(remote), Epoch: Epoch(remote), Finished: Outcome(o.Kind, remote),
@@ -120,6 +123,9 @@ func (o Original) patchJob(ctx context.Context, c client.Client, epoch int64, ch
 // deleted and created again under the same name gets another Workload. One that says nothing of a Workload was made by no hub,
 // whatever its label.
 func (o Original) holderOfJob(remote client.Object) dispatch.Holder {
+	if o.isShared() {
+		return o.holderOfShared(remote)
+	}
 	holder, name := o.holderOf(remote), job.PrebuiltWorkloadName(remote)
 	switch {
 	case (holder == dispatch.Ours || holder == dispatch.Predecessor) && o.isOfSlice(remote):

@@ -129,7 +129,7 @@ func (o Original) CreateJob(ctx context.Context, c client.Client, epoch int64, n
 		return nil, fmt.Errorf("create the copy of job %s: %w", o.JobKey(), err)
 	}
 	found, err := o.readOther(ctx, c)
-	if err == nil && found.Job != nil && o.holderOfJob(found.Job) == dispatch.Ours && Epoch(found.Job) == epoch {
+	if err == nil && found.Job != nil && o.holderOfJob(found.Job) == dispatch.Ours && o.epochOfJob(found.Job) == epoch {
 		return nil, nil
 	}
 	return found, err
@@ -195,7 +195,7 @@ func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spar
 	if err := o.confirmRemoval(ctx, seen, r); err != nil {
 		return nil, err
 	}
-	if seen.Job != nil && isRemovable(o.holderOfJob(seen.Job), seen.Job, r.BelowEpoch) {
+	if seen.Job != nil && o.isJobRemovable(seen.Job, r.BelowEpoch) {
 		spare, err := o.deleteJobs(ctx, c, seen, r)
 		if spare && err == nil {
 			return o.readOther(ctx, c)
@@ -230,7 +230,7 @@ func (o Original) hasEnded(seen Found) bool {
 
 // confirmRemoval asks whether work may be destroyed, if any would be.
 func (o Original) confirmRemoval(ctx context.Context, seen Found, r Removal) error {
-	job := seen.Job != nil && isRemovable(o.holderOfJob(seen.Job), seen.Job, r.BelowEpoch)
+	job := seen.Job != nil && o.isJobRemovable(seen.Job, r.BelowEpoch)
 	taken := seen.Workload != nil && o.ObserveWorkload(seen.Workload).Adopted && isRemovable(o.holderOf(seen.Workload), seen.Workload, r.BelowEpoch)
 	if r.Confirm == nil || !job && !taken {
 		return nil
@@ -268,7 +268,11 @@ func (o Original) retractWorkload(ctx context.Context, c client.Client, seen *ku
 }
 
 func isRemovable(h dispatch.Holder, obj client.Object, below int64) bool {
-	return h == dispatch.Predecessor || (h == dispatch.Ours || h == dispatch.Relabelled) && dispatch.IsBelow(Epoch(obj), below)
+	return isRemovableIn(h, Epoch(obj), below)
+}
+
+func isRemovableIn(h dispatch.Holder, epoch, below int64) bool {
+	return h == dispatch.Predecessor || (h == dispatch.Ours || h == dispatch.Relabelled) && dispatch.IsBelow(epoch, below)
 }
 
 // deleteObject deletes an object unless that was asked for already.

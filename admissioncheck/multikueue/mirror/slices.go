@@ -35,15 +35,6 @@ func (o Original) isOfSlice(remote client.Object) bool {
 	return slices.Contains(o.Slice.Earlier, named)
 }
 
-// jobStamps are the annotations of a job that is created in an epoch.
-func (o Original) jobStamps(epoch int64) map[string]string {
-	stamps := o.stampAnnotations(epoch)
-	if workload.IsElastic(o.Workload) {
-		maps.Copy(stamps, map[string]string{kueue.WorkloadSliceNameAnnotation: workload.SliceName(o.Workload)})
-	}
-	return stamps
-}
-
 // stampChain has a job say the name that all slices of it have in common, and tells whether that changes anything.
 func (o Original) stampChain(remote client.Object) bool {
 	annotations, chain := maps.Clone(remote.GetAnnotations()), workload.SliceName(o.Workload)

@@ -71,8 +71,9 @@ func checkWorker(ctx context.Context, a *cli.App, hub *kubeclient.Client, cluste
 	inspected := checkServer(hub, worker)
 	if len(inspected) > 1 { // else it does not answer
 		others, jobs := checkExternalServed(worker, facts.kinds())
+		waiting, _ := facts.waitingResources()
 		remedy := fmt.Sprintf("cluster register %s --context CONTEXT", cluster.Name)
-		inspected = append(append(inspected, others...), checkPermissions(ctx, worker, slices.Concat(resourcesOf(kindsOfHub(hub)), jobs, facts.waitingResources()), remedy+facts.flags()),
+		inspected = append(append(inspected, others...), checkPermissions(ctx, worker, slices.Concat(resourcesOf(kindsOfHub(hub)), jobs, waiting), remedy+facts.flags()),
 			checkLeasePermissions(ctx, a, worker, facts.origin, remedy), checkLogPermissions(ctx, worker), checkLocalQueues(ctx, hub, worker))
 	}
 	return append(findings, inspected...)

@@ -187,15 +187,20 @@ func parseWaiting(text string) []schema.GroupVersionKind {
 	return kinds
 }
 
-// waitingResources are what waits pod by pod, as far as the hub dispatches it; all of it if a person says so.
-func (e externalOptions) waitingResources() []workeraccess.JobResource {
-	var list []workeraccess.JobResource
+// waitingResources are what waits pod by pod, as far as the hub dispatches it; all of it if a person says so. Of those, followed are the ones
+// that follow changes of the hub's.
+func (e externalOptions) waitingResources() (jobs, followed []workeraccess.JobResource) {
 	for _, kind := range all.Mirrored() {
-		if gvk := kind.GVK(); e.pods || slices.Contains(e.waiting, gvk) {
-			list = append(list, resourceName(gvk).GroupResource())
+		gvk := kind.GVK()
+		if !e.pods && !slices.Contains(e.waiting, gvk) {
+			continue
+		}
+		jobs = append(jobs, resourceName(gvk).GroupResource())
+		if kind.FollowsSpec() {
+			followed = append(followed, resourceName(gvk).GroupResource())
 		}
 	}
-	return list
+	return jobs, followed
 }
 
 // externalResources are the resources of kinds: as the worker serves them, or else as they are called if their plural is regular.

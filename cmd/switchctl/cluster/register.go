@@ -171,7 +171,9 @@ func runRegister(ctx context.Context, a *cli.App, name string, o *registerOption
 	if err != nil {
 		return err
 	}
-	o.account.access.Jobs = slices.Concat(o.account.access.Jobs, external, facts.waitingResources())
+	waiting, followed := facts.waitingResources()
+	o.account.access.Jobs = slices.Concat(o.account.access.Jobs, external, waiting)
+	o.account.access.Followed = append(o.account.access.Followed, followed...)
 	if o.dryRun == "client" {
 		return registerManifests(a, name, worker, o)
 	}

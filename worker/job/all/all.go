@@ -46,9 +46,9 @@ func Frameworks() []job.Framework {
 	return []job.Framework{podgroup.New(), deployment.Framework(), statefulset.Framework(), leaderworkerset.Framework()}
 }
 
-// Mirrored are by what a hub runs the objects of frameworks on other clusters, if its configuration names them (contract: job-kinds.md 10.8, 12).
+// Mirrored are by what a hub runs the objects of frameworks on other clusters, if its configuration names them (contract: job-kinds.md 10.8, 12, 13).
 func Mirrored() []job.Integration {
-	return []job.Integration{podgroup.Mirrored(), statefulset.Mirrored()}
+	return []job.Integration{podgroup.Mirrored(), statefulset.Mirrored(), leaderworkerset.Mirrored()}
 }
 
 // Names are those of all that the configuration can name.

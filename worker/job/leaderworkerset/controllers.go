@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	lwsv1 "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
+	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/serving"
 )
 
@@ -102,11 +103,27 @@ func (c *controllers) isReplaced(ctx context.Context, pod *corev1.Pod) (bool, er
 	return err == nil && stored.UID == set.UID && serving.IsOutdated(stored, pod), nil
 }
 
+// elsewhere tells whether a set runs on another cluster, once that was looked at. Its pods wait for ever here.
+type elsewhere struct{ looked, is bool }
+
+func (r *reconciler) observeAway(ctx context.Context, s *snapshot, e *elsewhere) error {
+	e.looked = true
+	for _, wl := range s.workloads {
+		away, err := job.IsDispatched(ctx, r.client, wl)
+		if err != nil {
+			return err
+		}
+		e.is = e.is || away && serving.IsOwnedBy(wl, s.set)
+	}
+	return nil
+}
+
 // observePods finds out about each pod that waits whether it is going to be deleted. A rollout replaces groups from the set's partition
 // on.
 func (r *reconciler) observePods(ctx context.Context, s *snapshot) ([]podFacts, error) {
 	above := newControllers(r.cache, r.writer.Live)
 	facts := make([]podFacts, len(s.pods))
+	var away elsewhere
 	for i, pod := range s.pods {
 		f := podFacts{pod: pod}
 		if serving.IsWaiting(pod) {
@@ -118,6 +135,12 @@ func (r *reconciler) observePods(ctx context.Context, s *snapshot) ([]podFacts, 
 				if f.replaced, err = above.isReplaced(ctx, pod); err != nil {
 					return nil, err
 				}
+				if f.replaced && !away.looked {
+					if err := r.observeAway(ctx, s, &away); err != nil {
+						return nil, err
+					}
+				}
+				f.replaced = f.replaced && !away.is
 			}
 		}
 		facts[i] = f

@@ -24,12 +24,18 @@ type Mirror[T client.Object] struct {
 	HoldsPods func(T) bool
 	// Strip drops from a cached copy the specs that nobody reads.
 	Strip func(T)
+	// SyncSpec, optional, is [job.Kind.SyncSpec].
+	SyncSpec func(local, remote T) bool
+	// GroupCount, optional, is how many Workloads an object is to have, if that may be more than one; GroupName, required with it, is the name of
+	// one of its groups.
+	GroupCount func(T) int
+	GroupName  func(obj T, index int) string
 }
 
 // NewMirrored is by what a hub runs objects of a kind on other clusters (contract: job-kinds.md 12, 13). The hub's object is served by its own
 // controller, and its pods wait: nothing is shown of the copy. The integration reconciles nothing: [Framework] does.
 func NewMirrored[T client.Object](kind Kind[T], m Mirror[T]) job.Integration {
-	return mirrored[T]{
+	one := mirrored[T]{
 		Integration: job.NewIntegration(job.Kind[T]{
 			Name: kind.Name, GVK: kind.GVK, AddToScheme: kind.AddToScheme, New: kind.New, NewList: kind.NewList,
 			Progress: func(obj T) job.Progress {
@@ -37,10 +43,15 @@ func NewMirrored[T client.Object](kind Kind[T], m Mirror[T]) job.Integration {
 			},
 			CopyStatus:        func(_, _ T) (changed, deferred bool) { return false, false },
 			Strip:             m.Strip,
+			SyncSpec:          m.SyncSpec,
 			DeletePropagation: metav1.DeletePropagationForeground, // what is gone has no pods
 		}),
 		mirror: m,
 	}
+	if m.GroupCount == nil {
+		return one
+	}
+	return shared[T]{one}
 }
 
 // mirrored does otherwise than other kinds what objects do otherwise that cannot be suspended.
@@ -63,11 +74,7 @@ func (mirrored[T]) IsManagedByMultiKueue(client.Object) (bool, string) { return 
 // RemoteCopy implements job.Integration. The copy says of which object it is, by which it names its Workloads. Its pods have the gate from
 // their template, so that they wait there whatever becomes of the webhooks.
 func (m mirrored[T]) RemoteCopy(obj client.Object, o job.RemoteOptions) client.Object {
-	t, ok := obj.(T)
-	if !ok {
-		panic(fmt.Sprintf("serving: the copy of a %T is wanted", obj))
-	}
-	copied := m.mirror.Copy(t)
+	copied := m.mirror.Copy(m.typed(obj))
 	job.StampCopy(copied, o)
 	annotations := copied.GetAnnotations()
 	annotations[kueue.MultiKueueOriginUIDAnnotation] = string(obj.GetUID())
@@ -75,6 +82,41 @@ func (m mirrored[T]) RemoteCopy(obj client.Object, o job.RemoteOptions) client.O
 	for _, template := range m.mirror.Templates(copied) {
 		addGate(template)
 	}
+	return copied
+}
+
+// typed is the object in its own type. Another one is a mistake in this program.
+func (mirrored[T]) typed(obj client.Object) T {
+	t, ok := obj.(T)
+	if !ok {
+		panic(fmt.Sprintf("serving: a %T is of another kind", obj))
+	}
+	return t
+}
+
+// shared is of a kind whose objects have several groups, and so several Workloads.
+type shared[T client.Object] struct {
+	mirrored[T]
+}
+
+var _ job.Shared = shared[client.Object]{}
+
+// GroupCount implements [job.Shared].
+func (s shared[T]) GroupCount(obj client.Object) int { return s.mirror.GroupCount(s.typed(obj)) }
+
+// FirstWorkload implements [job.Shared].
+func (s shared[T]) FirstWorkload(obj client.Object) string {
+	return WorkloadName(s.GVK(), obj, s.mirror.GroupName(s.typed(obj), 0), false)
+}
+
+// RemoteCopy implements job.Integration. The copy is for no Workload more than for another.
+func (s shared[T]) RemoteCopy(obj client.Object, o job.RemoteOptions) client.Object {
+	copied := s.mirrored.RemoteCopy(obj, o)
+	labels, annotations := copied.GetLabels(), copied.GetAnnotations()
+	delete(labels, kueue.PrebuiltWorkloadNameKey)
+	delete(annotations, kueue.PrebuiltWorkloadNameKey)
+	copied.SetLabels(labels)
+	copied.SetAnnotations(annotations)
 	return copied
 }
 
