@@ -90,6 +90,9 @@ type Facts struct {
 	OnHold, Held bool
 	// AncestorAdmitted is for ScopeChild: the ancestor's Workload is admitted and not evicted.
 	AncestorAdmitted bool
+	// AncestorStopsUntil is for ScopeChild: the ancestor's Workload is evicted and keeps its quota while the ancestor's controller stops its
+	// children, for which that has until then.
+	AncestorStopsUntil time.Time
 	// CannotCompose is empty, or why the job cannot be turned into a Workload.
 	CannotCompose Reason
 	// CannotPlace tells that the admission contradicts the job's pod templates.

@@ -168,9 +168,20 @@ func (r *reconciler[T]) observeAncestor(ctx context.Context, s *snapshot[T], fou
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get workload of the owner %s: %w", found.top.GetName(), err)
 	}
-	s.facts.AncestorAdmitted = err == nil && metav1.IsControlledBy(wl, found.top) &&
-		workload.IsAdmitted(wl) && !workload.IsEvicted(wl) && !workload.IsFinished(wl)
+	if err == nil && metav1.IsControlledBy(wl, found.top) && !workload.IsFinished(wl) {
+		s.facts.AncestorAdmitted = workload.IsAdmitted(wl) && !workload.IsEvicted(wl)
+		s.facts.AncestorStopsUntil = stopsChildrenUntil(wl)
+	}
 	return nil
+}
+
+// stopsChildrenUntil is until when the controller of an evicted job stops the job's children itself; zero if the job has no quota left for them.
+func stopsChildrenUntil(wl *kueue.Workload) time.Time {
+	evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
+	if evicted == nil || evicted.Status != metav1.ConditionTrue || !workload.HasQuota(wl) {
+		return time.Time{}
+	}
+	return evicted.LastTransitionTime.Add(childrenGrace)
 }
 
 // observeJob reads the job itself, before its Workload is known.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
@@ -417,5 +418,26 @@ func TestAnOwnerDoesNotLetAUserChangeWhatAHubHasWritten(t *testing.T) {
 				t.Error("it may be changed together with an owner that speaks for the job")
 			}
 		})
+	}
+}
+
+// KubeRay stops the RayCluster of a RayJob that is suspended. Whoever does so before has it resumed: its pods would be made again.
+func TestTheChildrenOfAnEvictedJobAreLeftToItsControllerForAWhile(t *testing.T) {
+	parent := newRayJob()
+	rayjob.Examples().Started(parent)
+	parent.Spec.Suspend = false
+	wl := admittedFor(parent, rayjob.Kind().GVK)
+	c := newCluster(t, parent.DeepCopy(), childCluster(), wl)
+	workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "Quota reserved", c.clock.Now())
+	workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, c.clock.Now())
+	c.requireNoError(c.Status().Update(context.Background(), wl))
+	drive(c, raycluster.Kind(), childCluster().Name)
+	if again := c.reconcileOnce(); ptr.Deref(c.rayCluster(c.target).Spec.Suspend, false) || again.RequeueAfter <= 0 {
+		t.Fatalf("it is suspended at once, or not looked at again: %v", again)
+	}
+	c.clock.Step(time.Minute)
+	c.reconcileAll()
+	if !ptr.Deref(c.rayCluster(c.target).Spec.Suspend, false) {
+		t.Error("it is not suspended though nobody else has done so for a minute")
 	}
 }

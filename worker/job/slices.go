@@ -467,8 +467,13 @@ func (r *reconciler[T]) observeElasticAncestor(ctx context.Context, s *snapshot[
 	}
 	for i := range owned.Items {
 		wl := &owned.Items[i]
-		s.facts.AncestorAdmitted = s.facts.AncestorAdmitted || metav1.IsControlledBy(wl, found.top) &&
-			workload.HasQuota(wl) && !workload.IsEvicted(wl) && !workload.IsFinished(wl)
+		if !metav1.IsControlledBy(wl, found.top) || workload.IsFinished(wl) {
+			continue
+		}
+		s.facts.AncestorAdmitted = s.facts.AncestorAdmitted || workload.HasQuota(wl) && !workload.IsEvicted(wl)
+		if until := stopsChildrenUntil(wl); until.After(s.facts.AncestorStopsUntil) {
+			s.facts.AncestorStopsUntil = until
+		}
 	}
 	return nil
 }

@@ -73,6 +73,10 @@ const recheckInterval = 15 * time.Second
 // cacheRetry is how long to wait for a cache that does not show our own last write, unless an event comes before.
 const cacheRetry = time.Second
 
+// childrenGrace is how long the controller of an evicted job has to stop the job's children. Whoever suspends one of them before the job itself
+// is seen to be suspended has that controller resume it, and the pods are made again.
+const childrenGrace = 10 * time.Second
+
 // childrenRetry is how often to look whether the pods of a stopped job's children are gone: nothing tells that.
 const childrenRetry = 2 * time.Second
 
@@ -139,8 +143,11 @@ func reportOutOfSync(f Facts, p Plan) Plan {
 // stepChild plans for a job that belongs to a queued one: it runs only while that is admitted, and has no Workload of its
 // own.
 func stepChild(f Facts) Plan {
-	if f.AncestorAdmitted || f.Suspended || f.Ended != nil {
+	switch {
+	case f.AncestorAdmitted || f.Suspended || f.Ended != nil:
 		return Plan{Reason: ChildOfManaged}
+	case f.Now.Before(f.AncestorStopsUntil):
+		return Plan{Reason: ChildOfManaged, RequeueAt: f.AncestorStopsUntil}
 	}
 	return Plan{Do: DoSuspend, Reason: ChildOfManaged}
 }

@@ -24,6 +24,11 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 		// Steps 2 to 5: scope.
 		{"a job out of scope is left alone", Facts{Scope: ScopeIgnored}, Plan{Reason: Unmanaged}},
 		{"a job nested too deep is left alone", Facts{Scope: ScopeTooDeep}, Plan{Reason: NestedTooDeep}},
+		{
+			"the children of an evicted job are left to its controller", Facts{Scope: ScopeChild, Now: noon, AncestorStopsUntil: noon.Add(time.Second)},
+			Plan{Reason: ChildOfManaged, RequeueAt: noon.Add(time.Second)},
+		},
+		{"and are suspended if that does not stop them", Facts{Scope: ScopeChild, Now: noon, AncestorStopsUntil: noon}, Plan{Do: DoSuspend, Reason: ChildOfManaged}},
 		{"a child runs with its admitted ancestor", Facts{Scope: ScopeChild, AncestorAdmitted: true}, Plan{Reason: ChildOfManaged}},
 		{"a child is suspended without", Facts{Scope: ScopeChild}, Plan{Do: DoSuspend, Reason: ChildOfManaged}},
 		{"a suspended child stays so", Facts{Scope: ScopeChild, Suspended: true}, Plan{Reason: ChildOfManaged}},
