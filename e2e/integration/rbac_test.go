@@ -24,6 +24,9 @@ import (
 // dispatched are the kinds that the hub dispatches here.
 var dispatched = []workeraccess.JobResource{{Group: "batch", Resource: "jobs"}, {Group: "jobset.x-k8s.io", Resource: "jobsets"}}
 
+// followed are those of them whose jobs follow the hub's while they run.
+var followed = dispatched[:1]
+
 // permissions renders rules as "verb group/resource", with the names that they are restricted to; only the given verbs if any.
 func permissions(rules []rbacv1.PolicyRule, verbs ...string) []string {
 	var list []string
@@ -77,7 +80,8 @@ var _ = Describe("The hub's account on a worker", func() {
 		By("asking what every account may do: since Kubernetes 1.37 that is to read trust bundles")
 		unbound, err := w1.ServiceAccountKubeconfig(ctx, clusters.ServiceAccount{Namespace: metav1.NamespaceDefault, Name: "without-rights"})
 		Expect(err).NotTo(HaveOccurred())
-		everywhere := append(permissions(workeraccess.WorkerRules(dispatched...)), granted(ctx, unbound, "default")...)
+		everywhere := append(permissions(workeraccess.WorkerRules(dispatched...)), permissions(workeraccess.FollowRules(followed...))...)
+		everywhere = append(everywhere, granted(ctx, unbound, "default")...)
 		Expect(granted(ctx, kubeconfig, "default")).To(ConsistOf(everywhere))
 		Expect(granted(ctx, kubeconfig, installation.Namespace)).To(ConsistOf(
 			append(everywhere, permissions(workeraccess.LeaseRules(configapi.DefaultMultiKueueOrigin))...)))

@@ -115,7 +115,12 @@ func TestLeaderWorkerSetsOfAHubRunOnAWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tm := range append(workers, hub) {
-		tm.expectStates("")
+		tm.eventually("pods to go", func() error {
+			if got := tm.states(); got != "" {
+				return fmt.Errorf("on %s there are %q\nhub: %s", tm.Cluster.Name, got, hub.held())
+			}
+			return nil
+		})
 		tm.expectUsage("0 wait, 0 run, 0 CPUs")
 	}
 	workers[0].eventually("the set to go", func() error {

@@ -29,6 +29,7 @@ func (r *WorkloadReconciler) hubWatches() []hubWatch {
 		{&kueue.AdmissionCheck{}, r.index.requestsInDispatch, predicate.And[client.Object](skipInitialList(), spec)},
 		{&kueue.MultiKueueCluster{}, r.requestsForCluster, predicate.And(skipInitialList(), checkconfig.AnnotationsChanged())},
 		{&kueue.Workload{}, r.index.requestsForSiblings, hubworkload.SiblingChanged()},
+		{&kueue.Workload{}, r.requestsForShared, predicate.And(onlyDeletions(), hubworkload.SiblingChanged())},
 		{&kueue.Workload{}, r.index.requestsForSlices, sliceChanged()},
 		{&kueue.ClusterQueue{}, r.index.requestsForClusterQueue, predicate.And(skipInitialList(), checkconfig.AnnotationsChanged())},
 	}

@@ -102,7 +102,8 @@ func (f *orphanFinder) keepsOrphan(ctx context.Context, cluster string, orphan m
 	f.tracker.do(func(t *tracker.Tracker) { owner, witnessed = t.Deletions().WitnessedUID(admissionKey(orphan.Key())) })
 	made := time.Time{}
 	for _, obj := range seen.Objects() {
-		if witnessed && obj.GetAnnotations()[switchyard.OwnerUIDAnnotation] != owner {
+		shared := obj == seen.Job && job.IsShared(orphan.Kind) // it is filed under a name that holds the UID of the hub's object
+		if witnessed && !shared && obj.GetAnnotations()[switchyard.OwnerUIDAnnotation] != owner {
 			witnessed = false
 		}
 		if at := obj.GetCreationTimestamp().Time; at.After(made) {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/hubworkload"
@@ -65,6 +66,28 @@ func (r *WorkloadReconciler) observeShare(ctx context.Context, s *workloadScope)
 		l.Siblings.Awaited = true
 	}
 	return nil
+}
+
+// requestsForShared names the Workload under which an object is filed that a Workload which has gone shared with others: it may have been the
+// last, so that the object is an orphan.
+func (r *WorkloadReconciler) requestsForShared(_ context.Context, gone client.Object) []reconcile.Request {
+	var requests []reconcile.Request
+	of := gone.GetLabels()[kueue.JobUIDLabel]
+	for _, integration := range r.Kinds {
+		kind, shared := integration.(job.Shared)
+		if !shared || of == "" {
+			continue
+		}
+		for _, state := range r.Fleet.States() {
+			for _, obj := range r.Fleet.List(state.Cluster, kind.GVK()) {
+				if obj.GetNamespace() == gone.GetNamespace() && obj.GetAnnotations()[kueue.MultiKueueOriginUIDAnnotation] == of {
+					key := client.ObjectKey{Namespace: obj.GetNamespace(), Name: kind.FirstWorkload(obj)}
+					requests = append(requests, reconcile.Request{NamespacedName: key})
+				}
+			}
+		}
+	}
+	return requests
 }
 
 // observeOrphanedShare finds out whether the hub has any Workload of an object that several share: then it is not an orphan.
