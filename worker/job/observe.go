@@ -170,15 +170,16 @@ func (r *reconciler[T]) observeAncestor(ctx context.Context, s *snapshot[T], fou
 	}
 	if err == nil && metav1.IsControlledBy(wl, found.top) && !workload.IsFinished(wl) {
 		s.facts.AncestorAdmitted = workload.IsAdmitted(wl) && !workload.IsEvicted(wl)
-		s.facts.AncestorStopsUntil = stopsChildrenUntil(wl)
+		s.facts.AncestorStopsUntil = stopsChildrenUntil(wl, s.facts.Now)
 	}
 	return nil
 }
 
-// stopsChildrenUntil is until when the controller of an evicted job stops the job's children itself; zero if the job has no quota left for them.
-func stopsChildrenUntil(wl *kueue.Workload) time.Time {
+// stopsChildrenUntil is until when the controller of an evicted job stops the job's children itself; zero if the job has no quota left for them,
+// or if somebody has written that it is evicted at a time to come.
+func stopsChildrenUntil(wl *kueue.Workload, now time.Time) time.Time {
 	evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
-	if evicted == nil || evicted.Status != metav1.ConditionTrue || !workload.HasQuota(wl) {
+	if evicted == nil || evicted.Status != metav1.ConditionTrue || evicted.LastTransitionTime.After(now) || !workload.HasQuota(wl) {
 		return time.Time{}
 	}
 	return evicted.LastTransitionTime.Add(childrenGrace)

@@ -423,21 +423,37 @@ func TestAnOwnerDoesNotLetAUserChangeWhatAHubHasWritten(t *testing.T) {
 
 // KubeRay stops the RayCluster of a RayJob that is suspended. Whoever does so before has it resumed: its pods would be made again.
 func TestTheChildrenOfAnEvictedJobAreLeftToItsControllerForAWhile(t *testing.T) {
-	parent := newRayJob()
-	rayjob.Examples().Started(parent)
-	parent.Spec.Suspend = false
-	wl := admittedFor(parent, rayjob.Kind().GVK)
-	c := newCluster(t, parent.DeepCopy(), childCluster(), wl)
-	workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "Quota reserved", c.clock.Now())
-	workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, c.clock.Now())
-	c.requireNoError(c.Status().Update(context.Background(), wl))
-	drive(c, raycluster.Kind(), childCluster().Name)
-	if again := c.reconcileOnce(); ptr.Deref(c.rayCluster(c.target).Spec.Suspend, false) || again.RequeueAfter <= 0 {
-		t.Fatalf("it is suspended at once, or not looked at again: %v", again)
-	}
-	c.clock.Step(time.Minute)
-	c.reconcileAll()
-	if !ptr.Deref(c.rayCluster(c.target).Spec.Suspend, false) {
-		t.Error("it is not suspended though nobody else has done so for a minute")
+	for name, row := range map[string]struct {
+		evicted time.Duration // after now
+		quota   bool
+		wait    bool
+	}{
+		"just evicted":                     {0, true, true},
+		"evicted a while ago":              {-time.Minute, true, false},
+		"evicted, if it is true, tomorrow": {24 * time.Hour, true, false},
+		"evicted, without quota":           {0, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parent := newRayJob()
+			rayjob.Examples().Started(parent)
+			parent.Spec.Suspend = false
+			wl := admittedFor(parent, rayjob.Kind().GVK)
+			c := newCluster(t, parent.DeepCopy(), childCluster(), wl)
+			if row.quota {
+				workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "Quota reserved", c.clock.Now())
+			}
+			workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, c.clock.Now().Add(row.evicted))
+			c.requireNoError(c.Status().Update(context.Background(), wl))
+			drive(c, raycluster.Kind(), childCluster().Name)
+			again := c.reconcileOnce()
+			if waits := !ptr.Deref(c.rayCluster(c.target).Spec.Suspend, false); waits != row.wait || waits && again.RequeueAfter <= 0 {
+				t.Fatalf("it waits: %t, and looks again after %v", waits, again.RequeueAfter)
+			}
+			c.clock.Step(time.Minute)
+			c.reconcileAll()
+			if !ptr.Deref(c.rayCluster(c.target).Spec.Suspend, false) {
+				t.Error("it is not suspended though nobody else has done so for a minute")
+			}
+		})
 	}
 }

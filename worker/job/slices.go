@@ -471,7 +471,7 @@ func (r *reconciler[T]) observeElasticAncestor(ctx context.Context, s *snapshot[
 			continue
 		}
 		s.facts.AncestorAdmitted = s.facts.AncestorAdmitted || workload.HasQuota(wl) && !workload.IsEvicted(wl)
-		if until := stopsChildrenUntil(wl); until.After(s.facts.AncestorStopsUntil) {
+		if until := stopsChildrenUntil(wl, s.facts.Now); until.After(s.facts.AncestorStopsUntil) {
 			s.facts.AncestorStopsUntil = until
 		}
 	}
