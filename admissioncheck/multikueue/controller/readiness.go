@@ -11,6 +11,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/workload"
 )
 
@@ -21,13 +22,28 @@ func (r *WorkloadReconciler) reportReadiness(ctx context.Context, s *workloadSco
 	if !job.IsServing(s.original.Kind) || !r.WaitForPodsReady || s.state.Bound == "" || s.state.Retreating() || l.Deleted || l.Finished || l.Quota.Evicted || !workload.IsAdmitted(wl) {
 		return nil
 	}
-	condition := job.PodsReadyCondition(wl, areReadyThere(s.originalOn(s.state.Bound), r.remote.lookupRemote(s.state.Bound, s.original), s.state.Epoch), s.observed.Now)
+	condition := s.nextReadiness(areReadyThere(s.originalOn(s.state.Bound), r.remote.lookupRemote(s.state.Bound, s.original), s.state.Epoch))
 	if condition == nil {
 		return nil
 	}
 	err := job.NewWriter(r.Client, r.Clock).ApplyStatus(ctx, wl, kueue.JobControllerManagerPrefix+condition.Type,
 		map[string]any{"conditions": []metav1.Condition{*condition}})
 	return client.IgnoreNotFound(err)
+}
+
+// nextReadiness is what the Workload is to say of its pods, nil if nothing else than it does. A worker that changes its mind all the time costs the
+// hub no more writes than the status of a job that does.
+func (s *workloadScope) nextReadiness(ready bool) *metav1.Condition {
+	wl := s.original.Workload
+	next, said := job.PodsReadyCondition(wl, ready, s.observed.Now), meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadPodsReady)
+	if next == nil || said == nil {
+		return next
+	}
+	if due := said.LastTransitionTime.Add(statusCopyInterval); s.observed.Now.Before(due) && !said.LastTransitionTime.After(s.observed.Now) {
+		s.retryAt = kube.Earliest(s.retryAt, due)
+		return nil
+	}
+	return next
 }
 
 // areReadyThere tells whether a cluster says that all pods of this epoch are ready: in its Workload if it waits for them itself, or in the status

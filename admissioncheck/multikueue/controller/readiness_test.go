@@ -2,6 +2,7 @@ package controller
 
 import (
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -58,6 +59,28 @@ func TestPodsAreReadyWhenTheirClusterSaysSo(t *testing.T) {
 		if got := areReadyThere(o, c.seen, 2); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
+	}
+}
+
+func TestAWorkerWhosePodsAreReadyNowAndThenCostsLittle(t *testing.T) {
+	s := &workloadScope{original: setOnHub()}
+	wl, noon := s.original.Workload, time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kueue.WorkloadAdmitted, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon)})
+	said := 0
+	for i := range 100 { // a tenth of a second each
+		s.observed.Now = noon.Add(time.Duration(i) * 100 * time.Millisecond)
+		if next := s.nextReadiness(i%2 == 0); next != nil {
+			said++
+			meta.SetStatusCondition(&wl.Status.Conditions, *next)
+		}
+	}
+	if most := int(10*time.Second/statusCopyInterval) + 1; said < 2 || said > most {
+		t.Errorf("it was said %d times in ten seconds", said)
+	}
+	s.observed.Now, s.retryAt = noon.Add(time.Hour), time.Time{}
+	before := meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadPodsReady)
+	if next := s.nextReadiness(!before); next == nil || !s.retryAt.IsZero() {
+		t.Errorf("it is not said when it is due: %v", next)
 	}
 }
 
