@@ -100,17 +100,24 @@ func (f *orphanFinder) keepsOrphan(ctx context.Context, cluster string, orphan m
 	var owner string
 	var witnessed bool
 	f.tracker.do(func(t *tracker.Tracker) { owner, witnessed = t.Deletions().WitnessedUID(admissionKey(orphan.Key())) })
+	witnessed = witnessed && isOfWitnessed(owner, orphan, seen)
 	made := time.Time{}
 	for _, obj := range seen.Objects() {
-		shared := obj == seen.Job && job.IsShared(orphan.Kind) // it is filed under a name that holds the UID of the hub's object
-		if witnessed && !shared && obj.GetAnnotations()[switchyard.OwnerUIDAnnotation] != owner {
-			witnessed = false
-		}
 		if at := obj.GetCreationTimestamp().Time; at.After(made) {
 			made = at
 		}
 	}
 	return !witnessed && !made.Before(lookupClusterInfo(ctx, f.client, &workloadScope{}, cluster).DiscardOrphansBefore)
+}
+
+// isOfWitnessed tells whether all that is seen of a Workload was made for the one of that UID. An object that several share says nothing of it: the name
+// under which it is filed holds the UID of the hub's object.
+func isOfWitnessed(uid string, orphan mirror.Original, seen mirror.Found) bool {
+	objects := seen.Objects()
+	if job.IsShared(orphan.Kind) && seen.Job != nil {
+		objects = mirror.Found{Workload: seen.Workload}.Objects()
+	}
+	return !slices.ContainsFunc(objects, func(obj client.Object) bool { return obj.GetAnnotations()[switchyard.OwnerUIDAnnotation] != uid })
 }
 
 // ListOrphans looks through the informers of a cluster.

@@ -10,12 +10,15 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	lwsv1 "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/leaderworkerset"
 )
 
@@ -153,6 +156,61 @@ func TestANewGroupRequeuesThoseThatWaitForIt(t *testing.T) {
 	}{{groupWorkload(1, ""), false, true}, {groupWorkload(1, ""), true, false}, {alone, false, false}} {
 		if got := p.Create(event.CreateEvent{Object: c.object, IsInInitialList: c.initial}); got != c.want {
 			t.Errorf("%v, initial %t: %t", c.object.GetAnnotations(), c.initial, got)
+		}
+	}
+}
+
+// sharedCopy is a set on a worker, made of the hub's set of that UID.
+func sharedCopy(namespace, of string) *lwsv1.LeaderWorkerSet {
+	set := &lwsv1.LeaderWorkerSet{ObjectMeta: annotatedMeta("serve", kueue.MultiKueueOriginUIDAnnotation, of)}
+	set.Namespace = namespace
+	return set
+}
+
+// The set is filed under its first group, which may have gone before the last.
+func TestTheSetOfTheLastGroupIsLookedAtUnderItsFirst(t *testing.T) {
+	kind, ok := leaderworkerset.Mirrored().(job.Shared)
+	if !ok {
+		t.Fatal("groups share nothing")
+	}
+	own := sharedCopy("team", "set-uid")
+	copies := []client.Object{own, sharedCopy("team", "another"), sharedCopy("elsewhere", "set-uid"), sharedCopy("team", "")}
+	unlabelled := groupWorkload(1, "")
+	unlabelled.Labels = nil
+	for _, c := range []struct {
+		name string
+		gone *kueue.Workload
+		want []reconcile.Request
+	}{
+		{"a group of the set", groupWorkload(1, ""), []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "team", Name: kind.FirstWorkload(own)}}}},
+		{"a Workload of nothing", unlabelled, nil},
+	} {
+		if diff := cmp.Diff(c.want, requestsForCopies(kind, copies, c.gone)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// A set bears the UID of no group. That must not keep a hub that has just been started from knowing it.
+func TestASetIsKnownByTheGroupUnderWhichItIsFiled(t *testing.T) {
+	stamped := func(uid string) *kueue.Workload {
+		return &kueue.Workload{ObjectMeta: annotatedMeta("serve-0", switchyard.OwnerUIDAnnotation, uid)}
+	}
+	orphan := mirror.Original{Kind: leaderworkerset.Mirrored(), Deleted: true}
+	single := mirror.Original{Kind: batchJobKind(t), Deleted: true}
+	for _, c := range []struct {
+		name   string
+		orphan mirror.Original
+		seen   mirror.Found
+		want   bool
+	}{
+		{"a set and its group", orphan, mirror.Found{Workload: stamped("uid"), Job: sharedCopy("team", "set-uid")}, true},
+		{"a set", orphan, mirror.Found{Job: sharedCopy("team", "set-uid")}, true},
+		{"a set and another's group", orphan, mirror.Found{Workload: stamped("another"), Job: sharedCopy("team", "set-uid")}, false},
+		{"a job that says nothing", single, mirror.Found{Workload: stamped("uid"), Job: sharedCopy("team", "")}, false},
+	} {
+		if got := isOfWitnessed("uid", c.orphan, c.seen); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
 		}
 	}
 }

@@ -72,19 +72,26 @@ func (r *WorkloadReconciler) observeShare(ctx context.Context, s *workloadScope)
 // last, so that the object is an orphan.
 func (r *WorkloadReconciler) requestsForShared(_ context.Context, gone client.Object) []reconcile.Request {
 	var requests []reconcile.Request
-	of := gone.GetLabels()[kueue.JobUIDLabel]
 	for _, integration := range r.Kinds {
 		kind, shared := integration.(job.Shared)
-		if !shared || of == "" {
+		if !shared {
 			continue
 		}
 		for _, state := range r.Fleet.States() {
-			for _, obj := range r.Fleet.List(state.Cluster, kind.GVK()) {
-				if obj.GetNamespace() == gone.GetNamespace() && obj.GetAnnotations()[kueue.MultiKueueOriginUIDAnnotation] == of {
-					key := client.ObjectKey{Namespace: obj.GetNamespace(), Name: kind.FirstWorkload(obj)}
-					requests = append(requests, reconcile.Request{NamespacedName: key})
-				}
-			}
+			requests = append(requests, requestsForCopies(kind, r.Fleet.List(state.Cluster, kind.GVK()), gone)...)
+		}
+	}
+	return requests
+}
+
+// requestsForCopies names the Workloads under which those of the objects are filed that are copies of what the Workload was of.
+func requestsForCopies(kind job.Shared, objects []client.Object, gone client.Object) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, obj := range objects {
+		of := obj.GetAnnotations()[kueue.MultiKueueOriginUIDAnnotation]
+		if of != "" && of == gone.GetLabels()[kueue.JobUIDLabel] && obj.GetNamespace() == gone.GetNamespace() {
+			key := client.ObjectKey{Namespace: obj.GetNamespace(), Name: kind.FirstWorkload(obj)}
+			requests = append(requests, reconcile.Request{NamespacedName: key})
 		}
 	}
 	return requests
