@@ -71,6 +71,9 @@ func newControllers(t *testing.T, root string, l load) []controllerSpec {
 	}
 	if l.isMixed() {
 		ours.configuration["integrations"] = installation.Frameworks(integrations(l.kinds()))
+		if *benchBare || *benchFloor || *benchController != "" {
+			t.Logf("%s is measured with Switchyard's worker and its webhooks alone", l.name)
+		}
 		return []controllerSpec{ours}
 	}
 	list := []controllerSpec{ours}

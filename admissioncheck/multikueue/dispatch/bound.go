@@ -5,14 +5,10 @@ package dispatch
 // given up, the cluster itself is asked.
 func (t decision) bound() Plan {
 	v := t.observed.view(t.state.Bound)
-	next, settled := t.debts.settle(*t.state)
+	if plan := t.mendBinding(v); plan != nil {
+		return *plan
+	}
 	switch {
-	case settled:
-		return t.planner.store(next, Settled, "a cluster owes nothing any more")
-	case !v.connected():
-		return t.holdLost(v)
-	case v.newestEpoch() > t.state.Epoch:
-		return t.restoreRecord(v.newestEpoch())
 	case !t.state.canRunOn(v):
 		return t.confirmLive(v, t.actions.cleanOthers())
 	case t.state.recordLacksStop(v):
@@ -23,6 +19,24 @@ func (t decision) bound() Plan {
 		return t.reportReady(v)
 	}
 	return t.startJob(v, t.actions.boundActions(v))
+}
+
+// mendBinding returns what comes before all else with the cluster that is bound: a debt is settled, the cluster is out of reach, or the record is
+// behind what is seen there. It returns nil if there is none of that.
+func (t decision) mendBinding(v ClusterView) *Plan {
+	next, settled := t.debts.settle(*t.state)
+	var plan Plan
+	switch {
+	case settled:
+		plan = t.planner.store(next, Settled, "a cluster owes nothing any more")
+	case !v.connected():
+		plan = t.holdLost(v)
+	case v.newestEpoch() > t.state.Epoch:
+		plan = t.restoreRecord(v.newestEpoch())
+	default:
+		return nil
+	}
+	return &plan
 }
 
 // checkIsBehind reports whether the check does not say that the Workload is admitted, or says something beside that has passed.

@@ -30,14 +30,10 @@ func (t decision) isTakingOver() bool {
 // this slice, and it is removed if this slice is given up.
 func (t decision) takingOver() Plan {
 	v := t.observed.view(t.state.Bound)
-	next, settled := t.debts.settle(*t.state)
+	if plan := t.mendBinding(v); plan != nil {
+		return *plan
+	}
 	switch {
-	case settled:
-		return t.planner.store(next, Settled, "a cluster owes nothing any more")
-	case !v.connected():
-		return t.holdLost(v)
-	case v.newestEpoch() > t.state.Epoch:
-		return t.restoreRecord(v.newestEpoch())
 	case t.state.allowsRun(v.Copy) && !v.Job.SizeAbove && v.InConfig && t.observed.Local.Check.OthersReady:
 		return t.planner.storeReady(*t.state, v.Name, Won, v.Name+" admitted the workload slice")
 	case !v.InConfig, v.Operator.Draining && t.nominator.canMove(v.Name), !t.hasJobToTakeOver(v), t.cannotBeAdmitted(v.Copy):

@@ -3,11 +3,13 @@ package mirror
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/workload"
@@ -20,6 +22,19 @@ func (o Original) JobCopy(epoch int64, nameInLabel bool) client.Object {
 		Origin: o.Origin, Workload: o.Workload, WorkloadNameInLabel: nameInLabel,
 		Annotations: o.jobStamps(epoch),
 	})
+}
+
+// jobStamps are the annotations of a job that is created in an epoch: its copy's, the name that the slices of an elastic job have in common, and of what several
+// Workloads share only whose hub it is.
+func (o Original) jobStamps(epoch int64) map[string]string {
+	stamps := o.stampAnnotations(epoch)
+	if o.isShared() {
+		maps.DeleteFunc(stamps, func(key, _ string) bool { return key != switchyard.HubUIDAnnotation })
+	}
+	if workload.IsElastic(o.Workload) {
+		stamps[kueue.WorkloadSliceNameAnnotation] = workload.SliceName(o.Workload)
+	}
+	return stamps
 }
 
 // ObserveJob tells the dispatcher about the job of our name on a worker; nil means that there is none.

@@ -1,15 +1,11 @@
 package mirror
 
 import (
-	"maps"
-
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
-	"switchyard.dev/worker/workload"
 )
 
 // Several Workloads may have one object in common (job.Shared): on a worker it is there as long as one of them is bound to the cluster. What runs
@@ -71,18 +67,6 @@ func (o Original) isJobRemovable(remote client.Object, below int64) bool {
 		return false
 	}
 	return isRemovableIn(holder, o.epochOfJob(remote), below)
-}
-
-// jobStamps are the annotations of a job that is created in an epoch.
-func (o Original) jobStamps(epoch int64) map[string]string {
-	stamps := o.stampAnnotations(epoch)
-	if o.isShared() {
-		maps.DeleteFunc(stamps, func(key, _ string) bool { return key != switchyard.HubUIDAnnotation })
-	}
-	if workload.IsElastic(o.Workload) {
-		stamps[kueue.WorkloadSliceNameAnnotation] = workload.SliceName(o.Workload)
-	}
-	return stamps
 }
 
 // WorkloadKeyOfShared names the hub's Workload under which a remote object is filed that several share.
