@@ -611,3 +611,30 @@ func TestAnElasticCopyIsScaledByItsHub(t *testing.T) {
 		t.Error("it was stopped, or nobody finds its pods")
 	}
 }
+
+// A hub makes the copy smaller that it has made, without knowing of the pods.
+func TestACopyThatItsHubMakesSmallerKeepsQuotaForThePodsThatStillRun(t *testing.T) {
+	j := newElasticJob()
+	j.Annotations[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
+	made := prebuilt()
+	made.Annotations = map[string]string{kueue.ElasticJobAnnotation: "true", kueue.WorkloadSliceNameAnnotation: "prebuilt"}
+	runs := map[string]int32{"main": 2}
+	c := newClusterWith(t, func(o *options) { o.WaitForPodsReady, o.ElasticPods = false, &elasticPods{runs: runs} }, j, made, newFlavor("h100"))
+	c.wantWrites("patch Workload")
+	c.admitSlice()
+	c.wantWrites("patch Job")
+	c.scale(1)
+	wl := c.running()
+	wl.Spec.PodSets[0].Count = 1
+	c.requireNoError(c.Update(t.Context(), wl))
+	c.wantWrites()
+	if again := c.reconcileOnce(); again.RequeueAfter <= 0 {
+		t.Error("nobody looks when the pods are gone")
+	}
+	runs["main"] = 1
+	c.wantWrites("apply Workload/status")
+	if got := c.running().Status.Admission.PodSetAssignments[0]; *got.Count != 1 {
+		t.Errorf("it holds quota for %d pods", *got.Count)
+	}
+	c.wantWrites()
+}

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -199,9 +200,16 @@ func (r *reconciler[T]) compareSlices(ctx context.Context, s *snapshot[T]) error
 		s.facts.Link = LinkStale
 		return s.cannotCompose(err)
 	}
+	running, err := r.runningPods(ctx, s.job)
+	if err != nil {
+		return err
+	}
 	if workload.IsAdmissionTooLarge(s.wl) {
-		s.facts.AdmissionTooLarge = true
-		return nil
+		s.facts.PodsLeaving = elastic.Needed(podCounts(s.wl.Spec.PodSets), admittedCounts(s.wl), running).Leaving
+		if !s.facts.PodsLeaving {
+			s.facts.AdmissionTooLarge = true
+			return nil
+		}
 	}
 	placement, err := r.buildPlacements(ctx, s)
 	if err != nil {
@@ -211,10 +219,8 @@ func (r *reconciler[T]) compareSlices(ctx context.Context, s *snapshot[T]) error
 	if err != nil {
 		return s.cannotCompose(err)
 	}
-	need, err := r.observeNeed(ctx, s, asked)
-	if err != nil {
-		return err
-	}
+	need := elastic.Needed(asked, podCounts(s.wl.Spec.PodSets), running)
+	s.facts.PodsLeaving, s.facts.Overdrawn = s.facts.PodsLeaving || need.Leaving, need.Overdrawn
 	change := elastic.Compare(podCounts(s.wl.Spec.PodSets), need.Counts)
 	if change == elastic.Incompatible || !r.matchesWorkload(s, withCounts(sets, podCounts(s.wl.Spec.PodSets)), placement) {
 		return r.observeMismatch(ctx, s, sets)
@@ -274,19 +280,12 @@ func sortedNames(sizes map[kueue.PodSetReference]int64) []string {
 	return names
 }
 
-// observeNeed finds out what the job needs, given its pods that run. Those on another cluster are seen to over there.
-func (r *reconciler[T]) observeNeed(ctx context.Context, s *snapshot[T], asked []elastic.Count) (elastic.Need, error) {
-	var running map[string]int32
-	if r.opts.ElasticPods != nil && !r.runsElsewhere(s.job) {
-		var err error
-		running, err = r.opts.ElasticPods.Running(ctx, s.job.GetNamespace(), s.job.GetUID())
-		if err != nil {
-			return elastic.Need{}, err
-		}
+// runningPods counts the pods of the job that run, by pod set. Those on another cluster are seen to over there.
+func (r *reconciler[T]) runningPods(ctx context.Context, job T) (map[string]int32, error) {
+	if r.opts.ElasticPods == nil || r.runsElsewhere(job) {
+		return nil, nil
 	}
-	need := elastic.Needed(asked, podCounts(s.wl.Spec.PodSets), running)
-	s.facts.PodsLeaving, s.facts.Overdrawn = need.Leaving, need.Overdrawn
-	return need, nil
+	return r.opts.ElasticPods.Running(ctx, job.GetNamespace(), job.GetUID())
 }
 
 // trustSlice has the job's pods let go by the slice that was found to be the job's own.
@@ -389,6 +388,20 @@ func podCounts(sets []kueue.PodSet) []elastic.Count {
 	counts := make([]elastic.Count, len(sets))
 	for i := range sets {
 		counts[i] = elastic.Count{Name: string(sets[i].Name), Pods: sets[i].Count}
+	}
+	return counts
+}
+
+// admittedCounts are for how many pods of its pod sets a Workload holds quota.
+func admittedCounts(wl *kueue.Workload) []elastic.Count {
+	counts := podCounts(wl.Spec.PodSets)
+	for i := range wl.Status.Admission.PodSetAssignments {
+		psa := &wl.Status.Admission.PodSetAssignments[i]
+		for j := range counts {
+			if counts[j].Name == string(psa.Name) {
+				counts[j].Pods = ptr.Deref(psa.Count, counts[j].Pods)
+			}
+		}
 	}
 	return counts
 }

@@ -48,7 +48,8 @@ func (o Options) reservedUsage(wl *kueue.Workload) admission.Usage {
 	return quota.NewUsage(uses...)
 }
 
-// podCounts returns how many pods the assignment was made for and how many of them still need quota.
+// podCounts returns how many pods the assignment was made for and how many of them still need quota. An elastic job that has been made smaller
+// needs it for all of them until the assignment says less: some of its pods may still be on their way out.
 func (o Options) podCounts(wl *kueue.Workload, psa *kueue.PodSetAssignment) (assigned, needed int64) {
 	for i := range wl.Spec.PodSets {
 		ps := &wl.Spec.PodSets[i]
@@ -56,7 +57,11 @@ func (o Options) podCounts(wl *kueue.Workload, psa *kueue.PodSetAssignment) (ass
 			continue
 		}
 		assigned = int64(ptr.Deref(psa.Count, ps.Count))
-		return assigned, max(min(assigned, int64(ps.Count-o.reclaimablePods(wl, ps.Name))), 0)
+		asked := int64(ps.Count)
+		if o.ElasticJobs && api.IsElastic(wl) {
+			asked = max(asked, assigned)
+		}
+		return assigned, max(min(assigned, asked-int64(o.reclaimablePods(wl, ps.Name))), 0)
 	}
 	return 1, 1
 }

@@ -178,3 +178,30 @@ func TestSlicesThatClaimEachOthersPlacesAllCount(t *testing.T) {
 		t.Errorf("%d are held", got)
 	}
 }
+
+// A slice is made smaller before its admission is. In between, its pods may be on their way out.
+func TestASliceThatWasMadeSmallerHoldsWhatItWasAdmittedFor(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		elastic     bool
+		reclaimable int32
+		want        int
+	}{
+		{"an elastic job", true, 0, 3},
+		{"of which one pod is done", true, 1, 2},
+		{"with the gate off", false, 0, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := New(Options{ElasticJobs: c.elastic})
+			wl := setReservation(testSlice("old", 3, 10, ""), "cq", "red")
+			wl.Spec.PodSets[0].Count = 1
+			if c.reclaimable > 0 {
+				wl.Status.ReclaimablePods = []kueue.ReclaimablePod{{Name: wl.Spec.PodSets[0].Name, Count: c.reclaimable}}
+			}
+			setObjects(v, testNamespace(nil), testFlavor("red"), testQueue("cq", "4", "red"), testLocalQueue("lq", "cq"), wl)
+			if got := gpusHeld(v); got != c.want {
+				t.Errorf("it holds %d, want %d", got, c.want)
+			}
+		})
+	}
+}
