@@ -109,7 +109,7 @@ type elsewhere struct{ looked, is bool }
 func (r *reconciler) observeAway(ctx context.Context, s *snapshot, e *elsewhere) error {
 	e.looked = true
 	for _, wl := range s.workloads {
-		away, err := job.IsDispatched(ctx, r.client, wl)
+		away, err := job.IsDispatched(ctx, r.Client, wl)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (r *reconciler) observeAway(ctx context.Context, s *snapshot, e *elsewhere)
 // observePods finds out about each pod that waits whether it is going to be deleted. A rollout replaces groups from the set's partition
 // on.
 func (r *reconciler) observePods(ctx context.Context, s *snapshot) ([]podFacts, error) {
-	above := newControllers(r.cache, r.writer.Live)
+	above := newControllers(r.Cache, r.Writer.Live)
 	facts := make([]podFacts, len(s.pods))
 	var away elsewhere
 	for i, pod := range s.pods {

@@ -42,17 +42,17 @@ type problem struct {
 
 // observe reads the set, its Workloads and its pods.
 func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*snapshot, error) {
-	s := &snapshot{set: &lwsv1.LeaderWorkerSet{}, facts: Facts{Now: r.opts.Clock.Now()}}
-	err := r.client.Get(ctx, key, s.set)
+	s := &snapshot{set: &lwsv1.LeaderWorkerSet{}, facts: Facts{Now: r.Options.Clock.Now()}}
+	err := r.Client.Get(ctx, key, s.set)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("get LeaderWorkerSet: %w", err)
 	}
 	if err == nil && s.set.DeletionTimestamp.IsZero() && isMarked(s.set) {
-		if s.facts.Managed, err = r.groups.IsManaged(ctx, s.set); err != nil {
+		if s.facts.Managed, err = r.Groups.IsManaged(ctx, s.set); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.listPods(ctx, key, s); err != nil {
+	if s.pods, err = r.ListPods(ctx, key); err != nil {
 		return nil, err
 	}
 	if err := r.observeWorkloads(ctx, key, s); err != nil {
@@ -62,25 +62,11 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*sn
 	return s, err
 }
 
-// listPods lists the pods of sets of the name.
-func (r *reconciler) listPods(ctx context.Context, key types.NamespacedName, s *snapshot) error {
-	var list corev1.PodList
-	err := r.cache.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{podIndex: key.Name}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return fmt.Errorf("list pods of LeaderWorkerSet %s: %w", key.Name, err)
-	}
-	for i := range list.Items {
-		s.pods = append(s.pods, &list.Items[i])
-	}
-	return nil
-}
-
 // observeWorkloads reads the Workloads of sets of the name, and prepares what those of this one should be.
 func (r *reconciler) observeWorkloads(ctx context.Context, key types.NamespacedName, s *snapshot) error {
-	var list kueue.WorkloadList
-	err := r.client.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{workloadIndex: key.Name}, client.UnsafeDisableDeepCopy)
+	workloads, err := r.ListWorkloads(ctx, key)
 	if err != nil {
-		return fmt.Errorf("list workloads of LeaderWorkerSet %s: %w", key.Name, err)
+		return err
 	}
 	f := &s.facts
 	if f.Managed {
@@ -90,8 +76,8 @@ func (r *reconciler) observeWorkloads(ctx context.Context, key types.NamespacedN
 		}
 	}
 	used := r.usedGroups(s.pods)
-	for i := range list.Items {
-		wl := &list.Items[i]
+	for i := range workloads {
+		wl := &workloads[i]
 		facts, desired, err := r.observeWorkload(ctx, s, wl)
 		if err != nil {
 			return err
@@ -106,8 +92,8 @@ func (r *reconciler) observeWorkloads(ctx context.Context, key types.NamespacedN
 func (r *reconciler) usedGroups(pods []*corev1.Pod) map[string]bool {
 	used := map[string]bool{}
 	for _, pod := range pods {
-		if serving.Uses(pod, r.opts.Gates.FastQuotaRelease) {
-			used[r.opts.Gates.PrebuiltWorkloadName(pod)] = true
+		if serving.Uses(pod, r.Options.Gates.FastQuotaRelease) {
+			used[r.Options.Gates.PrebuiltWorkloadName(pod)] = true
 		}
 	}
 	return used
@@ -116,24 +102,24 @@ func (r *reconciler) usedGroups(pods []*corev1.Pod) map[string]bool {
 // observeWorkload reads one Workload, and what it should be if it is one of the set's and that can be said.
 func (r *reconciler) observeWorkload(ctx context.Context, s *snapshot, wl *kueue.Workload) (Workload, *kueue.Workload, error) {
 	f := Workload{
-		Own: serving.IsOwnedBy(wl, s.set) && metav1.GetControllerOfNoCopy(wl) == nil, Index: -1, CacheBehind: r.writer.IsBehind(wl),
+		Own: serving.IsOwnedBy(wl, s.set) && metav1.GetControllerOfNoCopy(wl) == nil, Index: -1, CacheBehind: r.Writer.IsBehind(wl),
 		Deleting: !wl.DeletionTimestamp.IsZero(), Finished: workload.IsFinished(wl),
 	}
 	if controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer) {
-		f.Guarded = f.Own || r.groups.IsOurs(wl, func(set string) string { return set + "-" + wl.Annotations[kueue.ComponentWorkloadIndexAnnotation] })
+		f.Guarded = f.Own || r.Groups.IsOurs(wl, func(set string) string { return set + "-" + wl.Annotations[kueue.ComponentWorkloadIndexAnnotation] })
 	}
 	if !f.Own || !s.facts.Managed || s.facts.Copy {
 		return f, nil, nil
 	}
 	index, err := strconv.Atoi(wl.Annotations[kueue.ComponentWorkloadIndexAnnotation])
-	if err == nil && r.groups.WorkloadName(s.set, groupName(s.set, index)) == wl.Name {
+	if err == nil && r.Groups.WorkloadName(s.set, groupName(s.set, index)) == wl.Name {
 		f.Index = index
 	}
 	f.Refused = f.Finished && s.podSets != nil && !job.SamePodSets(s.podSets, wl.Spec.PodSets)
 	if f.Index < 0 || f.Deleting || f.Finished {
 		return f, nil, nil
 	}
-	desired, outdated, err := r.groups.Follow(ctx, wl, serving.Group{Owner: s.set, Name: groupName(s.set, index), Index: &index})
+	desired, outdated, err := r.Groups.Follow(ctx, wl, serving.Group{Owner: s.set, Name: groupName(s.set, index), Index: &index})
 	f.Outdated = outdated
 	return f, desired, s.lacksClass(err)
 }

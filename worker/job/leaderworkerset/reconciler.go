@@ -5,13 +5,10 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/serving"
 	"switchyard.dev/worker/kube"
 )
@@ -26,22 +23,7 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // reconciler keeps LeaderWorkerSets, their Workloads and their pods together.
-type reconciler struct {
-	opts   job.Options
-	client client.Client
-	// cache shows pods, which the manager's client reads from the API server.
-	cache    client.Reader
-	groups   serving.Groups
-	writer   *serving.Writer
-	recorder events.EventRecorder
-}
-
-func newReconciler(o job.Options, c client.Client, cache, live client.Reader, recorder events.EventRecorder) *reconciler {
-	return &reconciler{
-		opts: o, client: c, cache: cache, groups: serving.NewGroups(gvk(), o, c, live), recorder: recorder,
-		writer: &serving.Writer{Client: c, Live: live, Clock: o.Clock},
-	}
-}
+type reconciler struct{ serving.Base }
 
 // Reconcile takes one set one step further.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -71,7 +53,7 @@ func (r *reconciler) record(ctx context.Context, s *snapshot, noted []kube.Event
 		noted = append(noted, serving.MissingClassEvents(s.problem.class)...)
 	}
 	if len(noted) > 0 {
-		kube.RecordEvents(r.recorder, s.set, noted...)
+		kube.RecordEvents(r.Recorder, s.set, noted...)
 	}
 }
 
@@ -91,17 +73,17 @@ func (r *reconciler) act(ctx context.Context, s *snapshot, plan Plan) ([]kube.Ev
 	if !s.facts.Managed {
 		joinable = nil
 	}
-	for _, change := range stepPods(s.podFacts, joinable, r.opts.Gates) {
-		done(r.writer.ChangePod(ctx, change))
+	for _, change := range stepPods(s.podFacts, joinable, r.Options.Gates) {
+		done(r.Writer.ChangePod(ctx, change))
 	}
 	for _, i := range plan.LetGo {
-		done(r.writer.LetGo(ctx, s.workloads[i]))
+		done(r.Writer.LetGo(ctx, s.workloads[i]))
 	}
 	for _, i := range plan.Delete {
-		done(r.writer.Delete(ctx, s.workloads[i]), serving.DeletionEvents(s.workloads[i])...)
+		done(r.Writer.Delete(ctx, s.workloads[i]), serving.DeletionEvents(s.workloads[i])...)
 	}
 	for _, i := range plan.Update {
-		done(r.writer.Patch(ctx, s.workloads[i], s.desired[i]), serving.UpdateEvents(s.workloads[i], s.desired[i])...)
+		done(r.Writer.Patch(ctx, s.workloads[i], s.desired[i]), serving.UpdateEvents(s.workloads[i], s.desired[i])...)
 	}
 	for _, group := range plan.Create {
 		made, err := r.createWorkload(ctx, s, group)
@@ -115,16 +97,16 @@ func (r *reconciler) act(ctx context.Context, s *snapshot, plan Plan) ([]kube.Ev
 
 // createWorkload makes the Workload of one group.
 func (r *reconciler) createWorkload(ctx context.Context, s *snapshot, group int) ([]kube.Event, error) {
-	wl, err := r.groups.NewWorkload(ctx, serving.Group{Owner: s.set, Name: groupName(s.set, group), Index: &group, PodSets: s.podSets})
+	wl, err := r.Groups.NewWorkload(ctx, serving.Group{Owner: s.set, Name: groupName(s.set, group), Index: &group, PodSets: s.podSets})
 	if err != nil {
 		return nil, s.lacksClass(err)
 	}
-	made, err := r.writer.Create(ctx, wl, s.set)
+	made, err := r.Writer.Create(ctx, wl, s.set)
 	if err != nil || !made {
 		return nil, err
 	}
-	if r.opts.Created != nil && s.set.Generation <= 1 { // what one that has changed since waited for is not known
-		r.opts.Created(gvk().Kind, r.opts.Clock.Since(s.set.CreationTimestamp.Time))
+	if r.Options.Created != nil && s.set.Generation <= 1 { // what one that has changed since waited for is not known
+		r.Options.Created(gvk().Kind, r.Options.Clock.Since(s.set.CreationTimestamp.Time))
 	}
 	return serving.CreationEvents(wl), nil
 }

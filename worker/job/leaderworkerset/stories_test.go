@@ -24,6 +24,7 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/job/serving"
 	"switchyard.dev/worker/job/serving/servingtest"
 	"switchyard.dev/worker/workload"
 )
@@ -50,7 +51,7 @@ func newClusterWith(t *testing.T, configure func(*job.Options), objects ...clien
 			}
 		},
 		New: func(o job.Options, c client.Client, cache, live client.Reader, recorder events.EventRecorder) reconcile.Reconciler {
-			return newReconciler(o, c, cache, live, recorder)
+			return &reconciler{serving.NewBase(Kind(), o, c, cache, live, recorder)}
 		},
 		WithStatus: []client.Object{&lwsv1.LeaderWorkerSet{}, &appsv1.StatefulSet{}, &corev1.Pod{}},
 	}, configure, objects...)
@@ -401,7 +402,8 @@ func TestASetWaitsForItsPriorityClass(t *testing.T) {
 		t.Error(got)
 	}
 	c.NoError(c.Create(context.Background(), highClass()))
-	woken := newReconciler(c.Options, c.Client, c.Client, c.Client, nil).requestsForClass(context.Background(), highClass())
+	base := serving.NewBase(Kind(), c.Options, c.Client, c.Client, c.Client, nil)
+	woken := base.RequestsForClass(context.Background(), highClass())
 	if len(woken) != 1 || woken[0].Name != setName {
 		t.Errorf("the class wakes %v", woken)
 	}

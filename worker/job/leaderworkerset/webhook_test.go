@@ -12,6 +12,7 @@ import (
 	lwsv1 "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job/serving"
 	"switchyard.dev/worker/job/serving/servingtest"
 )
 
@@ -240,7 +241,7 @@ func FuzzReconcile(f *testing.F) {
 			}
 		}
 		c := newCluster(t)
-		r := newReconciler(c.Options, c.Client, c.Client, c.Client, nil)
+		r := &reconciler{serving.NewBase(Kind(), c.Options, c.Client, c.Client, c.Client, nil)}
 		s := &snapshot{set: set, pods: []*corev1.Pod{pod}}
 		s.facts.Managed, s.facts.Groups = true, min(groupCount(set), 100)
 		s.podSets, _ = podSets(set)

@@ -34,7 +34,7 @@ func FuzzReconcile(f *testing.F) {
 			i.By(wl)
 		}
 		c := newCluster(t)
-		r := newReconciler(c.Options, c.Client, c.Client, c.Client, nil)
+		r := &reconciler{serving.NewBase(Kind(), c.Options, c.Client, c.Client, c.Client, nil)}
 		s := &snapshot{set: set, wl: wl, pods: []*corev1.Pod{pod}, replacing: set}
 		s.facts.Managed, s.facts.Replicas = isMarked(set), replicas(set)
 		s.countPods(s.pods, false)
@@ -51,7 +51,7 @@ func FuzzReconcile(f *testing.F) {
 				t.Error("a pod is changed once more")
 			}
 		}
-		if _, _, err := r.groups.Follow(context.Background(), wl, s.group()); s.lacksClass(err) != nil {
+		if _, _, err := r.Groups.Follow(context.Background(), wl, s.group()); s.lacksClass(err) != nil {
 			t.Error(err)
 		}
 		checkLaws(t, s.facts, Step(s.facts))

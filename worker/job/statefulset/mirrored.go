@@ -2,7 +2,6 @@ package statefulset
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/serving"
@@ -14,9 +13,7 @@ func Mirrored() job.Integration {
 		Copy: func(s *appsv1.StatefulSet) *appsv1.StatefulSet {
 			return &appsv1.StatefulSet{ObjectMeta: *s.ObjectMeta.DeepCopy(), Spec: *s.Spec.DeepCopy()}
 		},
-		Templates: func(s *appsv1.StatefulSet) []*corev1.PodTemplateSpec {
-			return []*corev1.PodTemplateSpec{&s.Spec.Template}
-		},
+		Templates: templates,
 		IsReady: func(s *appsv1.StatefulSet) bool {
 			return s.Status.ObservedGeneration >= s.Generation && s.Status.ReadyReplicas >= replicas(s)
 		},

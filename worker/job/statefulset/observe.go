@@ -39,19 +39,20 @@ type missingClass struct{ kind, name string }
 
 // observe reads the set, its Workload and its pods.
 func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*snapshot, error) {
-	s := &snapshot{set: &appsv1.StatefulSet{}, facts: Facts{Now: r.opts.Clock.Now()}}
-	err := r.client.Get(ctx, key, s.set)
+	s := &snapshot{set: &appsv1.StatefulSet{}, facts: Facts{Now: r.Options.Clock.Now()}}
+	err := r.Client.Get(ctx, key, s.set)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("get StatefulSet: %w", err)
 	}
 	exists := err == nil && s.set.DeletionTimestamp.IsZero()
-	if err := r.observePods(ctx, key, s); err != nil {
+	if s.pods, err = r.ListPods(ctx, key); err != nil {
 		return nil, err
 	}
+	s.countPods(s.pods, r.Options.Gates.FastQuotaRelease)
 	if err := r.observeLeftovers(ctx, key, s); err != nil || !exists || !isMarked(s.set) {
 		return s, err
 	}
-	if s.facts.Managed, err = r.groups.IsManaged(ctx, s.set); err != nil || !s.facts.Managed {
+	if s.facts.Managed, err = r.Groups.IsManaged(ctx, s.set); err != nil || !s.facts.Managed {
 		return s, err
 	}
 	s.facts.Copy, s.facts.Replicas = serving.IsCopy(s.set), replicas(s.set)
@@ -61,20 +62,6 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*sn
 		}
 	}
 	return s, r.observeRollout(ctx, s)
-}
-
-// observePods lists the pods of sets of the name, and counts those of this one.
-func (r *reconciler) observePods(ctx context.Context, key types.NamespacedName, s *snapshot) error {
-	var list corev1.PodList
-	err := r.cache.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{podIndex: key.Name}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return fmt.Errorf("list pods of StatefulSet %s: %w", key.Name, err)
-	}
-	for i := range list.Items {
-		s.pods = append(s.pods, &list.Items[i])
-	}
-	s.countPods(s.pods, r.opts.Gates.FastQuotaRelease)
-	return nil
 }
 
 // countPods tells whether pods of the set use quota.
@@ -87,18 +74,17 @@ func (s *snapshot) countPods(pods []*corev1.Pod, fast bool) {
 
 // observeLeftovers finds Workloads that are being deleted and whose group uses no quota any more.
 func (r *reconciler) observeLeftovers(ctx context.Context, key types.NamespacedName, s *snapshot) error {
-	var list kueue.WorkloadList
-	err := r.client.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{workloadIndex: key.Name}, client.UnsafeDisableDeepCopy)
+	workloads, err := r.ListWorkloads(ctx, key)
 	if err != nil {
-		return fmt.Errorf("list workloads of StatefulSet %s: %w", key.Name, err)
+		return err
 	}
-	for i := range list.Items {
-		wl := &list.Items[i]
+	for i := range workloads {
+		wl := &workloads[i]
 		used := slices.ContainsFunc(s.pods, func(p *corev1.Pod) bool {
-			return r.opts.Gates.PrebuiltWorkloadName(p) == wl.Name && serving.Uses(p, r.opts.Gates.FastQuotaRelease)
+			return r.Options.Gates.PrebuiltWorkloadName(p) == wl.Name && serving.Uses(p, r.Options.Gates.FastQuotaRelease)
 		})
 		guarded := !wl.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
-		if guarded && !used && r.groups.IsOurs(wl, func(set string) string { return set }) {
+		if guarded && !used && r.Groups.IsOurs(wl, func(set string) string { return set }) {
 			s.leftovers = append(s.leftovers, wl)
 		}
 	}
@@ -113,12 +99,12 @@ func (r *reconciler) observeRollout(ctx context.Context, s *snapshot) error {
 		return nil
 	}
 	if s.wl != nil {
-		if away, err := job.IsDispatched(ctx, r.client, s.wl); err != nil || away {
+		if away, err := job.IsDispatched(ctx, r.Client, s.wl); err != nil || away {
 			return err
 		}
 	}
 	stored := &appsv1.StatefulSet{}
-	err := r.writer.Live.Get(ctx, client.ObjectKeyFromObject(s.set), stored)
+	err := r.Writer.Live.Get(ctx, client.ObjectKeyFromObject(s.set), stored)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get StatefulSet %s/%s: %w", s.set.Namespace, s.set.Name, err)
 	}
@@ -154,19 +140,19 @@ func (r *reconciler) observeWorkload(ctx context.Context, s *snapshot) error {
 		if s.facts.Replicas == 0 {
 			return nil
 		}
-		desired, err := r.groups.NewWorkload(ctx, group)
+		desired, err := r.Groups.NewWorkload(ctx, group)
 		s.desired = desired
 		return s.lacksClass(err)
 	}
 	f, wl := &s.facts, s.wl
-	f.Exists, f.CacheBehind = true, r.writer.IsBehind(wl)
+	f.Exists, f.CacheBehind = true, r.Writer.IsBehind(wl)
 	f.Deleting, f.Finished, f.Active = !wl.DeletionTimestamp.IsZero(), workload.IsFinished(wl), workload.IsActive(wl)
 	f.Reserved, f.OnHold = wl.Status.Admission != nil, workload.IsOnHold(wl)
 	if f.Finished {
 		f.Refused = group.PodSets != nil && !job.SamePodSets(group.PodSets, wl.Spec.PodSets)
 		return nil
 	}
-	desired, outdated, err := r.groups.Follow(ctx, wl, group)
+	desired, outdated, err := r.Groups.Follow(ctx, wl, group)
 	s.desired, f.Outdated = desired, outdated
 	if err := s.lacksClass(err); err != nil || !f.Reserved || f.Replicas > 0 || f.PodsExist {
 		return err
@@ -181,27 +167,27 @@ func (r *reconciler) observeStoredPods(ctx context.Context, s *snapshot) error {
 		return fmt.Errorf("selector of StatefulSet %s/%s: %w", s.set.Namespace, s.set.Name, err)
 	}
 	var list corev1.PodList
-	if err := r.writer.Live.List(ctx, &list, client.InNamespace(s.set.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+	if err := r.Writer.Live.List(ctx, &list, client.InNamespace(s.set.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
 		return fmt.Errorf("list pods of StatefulSet %s/%s: %w", s.set.Namespace, s.set.Name, err)
 	}
 	var pods []*corev1.Pod
 	for i := range list.Items {
 		pods = append(pods, &list.Items[i])
 	}
-	s.countPods(pods, r.opts.Gates.FastQuotaRelease)
+	s.countPods(pods, r.Options.Gates.FastQuotaRelease)
 	return nil
 }
 
 // findWorkload finds the set's Workload by its names. One under the old name is the set's if it says so, or if nobody has and it gives
 // the set no quota that it did not ask for.
 func (r *reconciler) findWorkload(ctx context.Context, s *snapshot) error {
-	for i, name := range workloadNames(s.set, r.opts.Gates) {
+	for i, name := range workloadNames(s.set, r.Options.Gates) {
 		wl := &kueue.Workload{}
-		err := r.client.Get(ctx, client.ObjectKey{Namespace: s.set.Namespace, Name: name}, wl)
+		err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.set.Namespace, Name: name}, wl)
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("get workload %s/%s: %w", s.set.Namespace, name, err)
 		}
-		if err != nil || r.groups.IsForeign(wl, s.set) {
+		if err != nil || r.Groups.IsForeign(wl, s.set) {
 			continue
 		}
 		mine := i == 0 || serving.IsOwnedBy(wl, s.set)

@@ -6,13 +6,10 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/serving"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/workload"
@@ -31,22 +28,7 @@ import (
 const onHoldMessage = "StatefulSet scaled to zero; workload on hold"
 
 // reconciler keeps StatefulSets, their Workloads and their pods together.
-type reconciler struct {
-	opts   job.Options
-	client client.Client
-	// cache shows pods, which the manager's client reads from the API server.
-	cache    client.Reader
-	groups   serving.Groups
-	writer   *serving.Writer
-	recorder events.EventRecorder
-}
-
-func newReconciler(o job.Options, c client.Client, cache, live client.Reader, recorder events.EventRecorder) *reconciler {
-	return &reconciler{
-		opts: o, client: c, cache: cache, groups: serving.NewGroups(gvk(), o, c, live), recorder: recorder,
-		writer: &serving.Writer{Client: c, Live: live, Clock: o.Clock},
-	}
-}
+type reconciler struct{ serving.Base }
 
 // Reconcile takes one set one step further.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -70,7 +52,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *reconciler) record(ctx context.Context, s *snapshot, plan Plan, noted []kube.Event) {
 	log.FromContext(ctx).V(3).Info("Looked at StatefulSet", "because", plan.Reason)
 	if len(noted) > 0 {
-		kube.RecordEvents(r.recorder, s.set, noted...)
+		kube.RecordEvents(r.Recorder, s.set, noted...)
 	}
 }
 
@@ -80,8 +62,8 @@ func (r *reconciler) act(ctx context.Context, s *snapshot, plan Plan) ([]kube.Ev
 	var failed *multierror.Error
 	if s.facts.Managed {
 		m := membership(s.set, r.workloadName(s))
-		for _, change := range stepPods(s.ownPods(), s.replacing, m, r.opts.Gates) {
-			failed = multierror.Append(failed, r.writer.ChangePod(ctx, change))
+		for _, change := range stepPods(s.ownPods(), s.replacing, m, r.Options.Gates) {
+			failed = multierror.Append(failed, r.Writer.ChangePod(ctx, change))
 		}
 	}
 	noted, err := r.actOnWorkload(ctx, s, plan)
@@ -93,7 +75,7 @@ func (r *reconciler) workloadName(s *snapshot) string {
 	if s.wl != nil {
 		return s.wl.Name
 	}
-	return r.groups.WorkloadName(s.set, s.set.Name)
+	return r.Groups.WorkloadName(s.set, s.set.Name)
 }
 
 func (r *reconciler) actOnWorkload(ctx context.Context, s *snapshot, plan Plan) ([]kube.Event, error) {
@@ -103,21 +85,21 @@ func (r *reconciler) actOnWorkload(ctx context.Context, s *snapshot, plan Plan) 
 	case DoLetGo:
 		var failed *multierror.Error
 		for _, wl := range s.leftovers {
-			failed = multierror.Append(failed, r.writer.LetGo(ctx, wl))
+			failed = multierror.Append(failed, r.Writer.LetGo(ctx, wl))
 		}
 		return nil, failed.ErrorOrNil()
 	case DoCreate:
 		return r.createWorkload(ctx, s)
 	case DoUpdate:
-		return serving.UpdateEvents(s.wl, s.desired), r.writer.Patch(ctx, s.wl, s.desired)
+		return serving.UpdateEvents(s.wl, s.desired), r.Writer.Patch(ctx, s.wl, s.desired)
 	case DoHold:
 		return nil, r.holdWorkload(ctx, s)
 	case DoResume:
 		wl := s.wl.DeepCopy()
 		workload.Resume(wl, s.facts.Now)
-		return nil, r.writer.ApplyAdmission(ctx, wl)
+		return nil, r.Writer.ApplyAdmission(ctx, wl)
 	case DoDelete:
-		return serving.DeletionEvents(s.wl), r.writer.Delete(ctx, s.wl)
+		return serving.DeletionEvents(s.wl), r.Writer.Delete(ctx, s.wl)
 	}
 	panic(fmt.Sprintf("plan without action: %d", plan.Do))
 }
@@ -131,12 +113,12 @@ func (s *snapshot) waitingEvents(plan Plan) []kube.Event {
 }
 
 func (r *reconciler) createWorkload(ctx context.Context, s *snapshot) ([]kube.Event, error) {
-	made, err := r.writer.Create(ctx, s.desired, s.set)
+	made, err := r.Writer.Create(ctx, s.desired, s.set)
 	if err != nil || !made {
 		return nil, err
 	}
-	if r.opts.Created != nil && s.set.Generation <= 1 { // what one that has changed since waited for is not known
-		r.opts.Created(gvk().Kind, r.opts.Clock.Since(s.set.CreationTimestamp.Time))
+	if r.Options.Created != nil && s.set.Generation <= 1 { // what one that has changed since waited for is not known
+		r.Options.Created(gvk().Kind, r.Options.Clock.Since(s.set.CreationTimestamp.Time))
 	}
 	return serving.CreationEvents(s.desired), nil
 }
@@ -146,8 +128,8 @@ func (r *reconciler) holdWorkload(ctx context.Context, s *snapshot) error {
 	if !workload.Hold(wl, onHoldMessage, s.facts.Now) {
 		return nil
 	}
-	if s.facts.Reserved && r.opts.WaitForPodsReady {
+	if s.facts.Reserved && r.Options.WaitForPodsReady {
 		workload.SetPodsNotReady(wl, s.facts.Now)
 	}
-	return r.writer.ApplyAdmission(ctx, wl)
+	return r.Writer.ApplyAdmission(ctx, wl)
 }

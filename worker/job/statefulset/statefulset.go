@@ -4,6 +4,7 @@ package statefulset
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -59,6 +60,10 @@ func ignores(s *appsv1.StatefulSet) bool {
 // isMarked tells whether the pods of a set wait because of this package.
 func isMarked(s *appsv1.StatefulSet) bool {
 	return !ignores(s) && serving.BelongsTo(&s.Spec.Template, Name)
+}
+
+func templates(s *appsv1.StatefulSet) []*corev1.PodTemplateSpec {
+	return []*corev1.PodTemplateSpec{&s.Spec.Template}
 }
 
 // replicas is how many pods the set asks for.

@@ -25,6 +25,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/job/serving"
 	"switchyard.dev/worker/job/serving/servingtest"
 	"switchyard.dev/worker/workload"
 )
@@ -48,7 +49,7 @@ func newClusterWith(t *testing.T, configure func(*job.Options), objects ...clien
 			}
 		},
 		New: func(o job.Options, c client.Client, cache, live client.Reader, recorder events.EventRecorder) reconcile.Reconciler {
-			return newReconciler(o, c, cache, live, recorder)
+			return &reconciler{serving.NewBase(Kind(), o, c, cache, live, recorder)}
 		},
 		WithStatus: []client.Object{&appsv1.StatefulSet{}, &corev1.Pod{}},
 	}, configure, objects...)
@@ -277,8 +278,8 @@ func TestASetWaitsForItsPriorityClass(t *testing.T) {
 		t.Error(got)
 	}
 	c.NoError(c.Create(context.Background(), highClass()))
-	r := newReconciler(c.Options, c.Client, c.Client, c.Client, nil)
-	woken := r.requestsForClass(context.Background(), highClass())
+	r := &reconciler{serving.NewBase(Kind(), c.Options, c.Client, c.Client, c.Client, nil)}
+	woken := r.RequestsForClass(context.Background(), highClass())
 	if len(woken) != 1 || woken[0].Name != setName {
 		t.Errorf("the class wakes %v", woken)
 	}

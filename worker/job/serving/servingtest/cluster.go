@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	testclock "k8s.io/utils/clock/testing"
@@ -23,6 +26,7 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/job/jobtest"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/workload"
 )
@@ -68,7 +72,7 @@ func NewCluster(t *testing.T, k Reconcilable, configure func(*job.Options), obje
 		configure(&c.Options)
 	}
 	s := NewScheme(t, k.Types)
-	builder := fake.NewClientBuilder().WithScheme(s).WithTypeConverters(converters(t, s)...).
+	builder := fake.NewClientBuilder().WithScheme(s).WithTypeConverters(jobtest.Converters(t)...).
 		WithStatusSubresource(append(k.WithStatus, &kueue.Workload{})...).WithObjects(append(objects, newNamespace())...)
 	k.Index(builder)
 	stored := builder.Build()
@@ -292,4 +296,8 @@ func (c *Cluster) NoError(err error) {
 	if err != nil {
 		c.Fatal(err)
 	}
+}
+
+func notFound(obj client.Object) error {
+	return apierrors.NewNotFound(schema.GroupResource{Resource: reflect.TypeOf(obj).Elem().Name()}, obj.GetName())
 }
