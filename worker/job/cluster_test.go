@@ -64,6 +64,8 @@ type cluster struct {
 	target string
 	// writes are the API calls of the reconciler that changed something, in order.
 	writes []string
+	// listed is how many Workloads the reconciler's lists had.
+	listed int
 }
 
 func newCluster(t *testing.T, objects ...client.Object) *cluster {
@@ -116,7 +118,11 @@ func (c *cluster) countWrites(inner client.WithWatch) client.Client {
 				workloads.Items = []kueue.Workload{*c.staleWorkload.DeepCopy()}
 				return nil
 			}
-			return w.List(ctx, list, opts...)
+			err := w.List(ctx, list, opts...)
+			if workloads, ok := list.(*kueue.WorkloadList); ok {
+				c.listed += len(workloads.Items)
+			}
+			return err
 		},
 		Get: func(ctx context.Context, w client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 			if j, ok := obj.(*batchv1.Job); ok && c.stale != nil {

@@ -547,8 +547,9 @@ func TestAnElasticJobThatRunsElsewhereIsScaledDownInPlace(t *testing.T) {
 	c.wantWrites()
 }
 
-// On a worker the hub scales its Workload and the job in two writes; between the two the job runs on.
-func TestAnElasticCopyTakesUpItsNextSliceBeforeThatHasQuota(t *testing.T) {
+// newElasticCopy is a cluster with an elastic job that a hub has put there, and that runs by the hub's Workload.
+func newElasticCopy(t *testing.T) *cluster {
+	t.Helper()
 	j := newElasticJob()
 	j.Annotations[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
 	j.Labels[kueue.MultiKueueOriginLabel] = "hub"
@@ -559,19 +560,28 @@ func TestAnElasticCopyTakesUpItsNextSliceBeforeThatHasQuota(t *testing.T) {
 	c.wantWrites("patch Workload")
 	c.admitSlice()
 	c.wantWrites("patch Job")
-	newNext := func(name, hub string) *kueue.Workload {
-		next := prebuilt()
-		next.Name, next.UID, next.Labels = name, types.UID(name), map[string]string{kueue.MultiKueueOriginLabel: hub}
-		next.Annotations = map[string]string{
-			kueue.ElasticJobAnnotation: "true", kueue.WorkloadSliceNameAnnotation: "prebuilt", kueue.WorkloadSliceReplacementForAnnotation: namespace + "/prebuilt",
-		}
-		next.CreationTimestamp.Time = c.clock.Now()
-		next.Spec.PodSets[0].Count = 5
-		return next
+	return c
+}
+
+// newNextCopy is what a hub makes to replace a slice.
+func (c *cluster) newNextCopy(name, hub, replaces string) *kueue.Workload {
+	next := prebuilt()
+	next.Name, next.UID, next.Labels = name, types.UID(name), map[string]string{kueue.MultiKueueOriginLabel: hub}
+	next.Annotations = map[string]string{
+		kueue.ElasticJobAnnotation: "true", kueue.WorkloadSliceNameAnnotation: "prebuilt",
+		kueue.WorkloadSliceReplacementForAnnotation: namespace + "/" + replaces,
 	}
-	c.requireNoError(c.Create(t.Context(), newNext("of-another-hub", "other")))
+	next.CreationTimestamp.Time = c.clock.Now()
+	next.Spec.PodSets[0].Count = 5
+	return next
+}
+
+// On a worker the hub scales its Workload and the job in two writes; between the two the job runs on.
+func TestAnElasticCopyTakesUpItsNextSliceBeforeThatHasQuota(t *testing.T) {
+	c := newElasticCopy(t)
+	c.requireNoError(c.Create(t.Context(), c.newNextCopy("of-another-hub", "other", "prebuilt")))
 	c.wantWrites()
-	next := newNext("next", "hub")
+	next := c.newNextCopy("next", "hub", "prebuilt")
 	c.requireNoError(c.Create(t.Context(), next))
 	c.wantWrites("patch Workload")
 	c.requireNoError(c.Get(t.Context(), client.ObjectKeyFromObject(next), next))
@@ -593,6 +603,38 @@ func TestAnElasticCopyTakesUpItsNextSliceBeforeThatHasQuota(t *testing.T) {
 	c.wantWrites()
 	if wl := c.running(); wl.Name != "next" || *c.job().Spec.Suspend {
 		t.Errorf("it runs by %s", wl.Name)
+	}
+}
+
+// A hub may have thousands of Workloads in the namespace, and every pod that comes or goes has the job looked at.
+func TestOfAllCopiesOnlyThoseAreReadThatReplaceASliceOfTheJob(t *testing.T) {
+	c := newElasticCopy(t)
+	c.listed = 0
+	c.wantWrites()
+	alone := c.listed
+	plain := c.newNextCopy("plain", "hub", "")
+	plain.Annotations = nil
+	elsewhere := c.newNextCopy("elsewhere", "hub", "")
+	elsewhere.Annotations[kueue.WorkloadSliceReplacementForAnnotation] = "other-team/prebuilt"
+	taken := c.newNextCopy("taken", "hub", "prebuilt")
+	taken.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "other", UID: "other", Controller: ptr.To(true)}}
+	own := c.newNextCopy("own", "", "prebuilt")
+	own.Labels = nil
+	for _, wl := range []*kueue.Workload{plain, elsewhere, taken, own, c.newNextCopy("of-another-job", "hub", "other")} {
+		c.requireNoError(c.Create(t.Context(), wl))
+	}
+	c.listed = 0
+	c.wantWrites()
+	if c.listed != alone {
+		t.Errorf("%d Workloads are read, want %d", c.listed, alone)
+	}
+	liar := c.newNextCopy("liar", "hub", "prebuilt")
+	liar.Spec.PodSets[0].Name = "another"
+	c.requireNoError(c.Create(t.Context(), liar))
+	c.listed = 0
+	c.wantWrites()
+	if c.listed != alone+1 {
+		t.Errorf("%d Workloads are read, want %d and the one that claims to be next", c.listed, alone)
 	}
 }
 

@@ -27,6 +27,9 @@ func Indexes[T client.Object](kind Kind[T], gates Gates, scheme *runtime.Scheme)
 		{kind.New(), prebuiltIndex, gates.prebuiltName},
 		{kind.New(), controllerIndex, controllerUID},
 	}
+	if kind.Elastic != nil {
+		indexes = append(indexes, Index{&kueue.Workload{}, w.replacedIndex(), replacedSliceName})
+	}
 	if kind.Inputs != nil {
 		indexes = append(indexes, Index{kind.New(), inputIndex, kind.inputKeys(scheme)})
 	}

@@ -223,6 +223,24 @@ func (w *watches[T]) ownerName(wl client.Object) []string {
 	return nil
 }
 
+// replacedIndex finds the copies of a hub that claim to be the next slice of a job, by the slice that they claim to replace. Every kind has its own,
+// since no cache takes an index twice; all have the same Workloads, which are few.
+func (w *watches[T]) replacedIndex() string {
+	return "switchyard.replaced-by-copy." + w.kind.GVK.GroupKind().String()
+}
+
+// replacedSliceName is the key of Workloads in the index by the slice that they claim to replace: none if a job has taken them up already.
+func replacedSliceName(obj client.Object) []string {
+	wl, ok := obj.(*kueue.Workload)
+	if !ok || !workload.IsRemoteCopy(wl) || metav1.GetControllerOfNoCopy(wl) != nil {
+		return nil
+	}
+	if replaced, claims := workload.ReplacedSlice(wl); claims {
+		return []string{replaced.Name}
+	}
+	return nil
+}
+
 // ownsReference reports whether a reference leads to a job of this kind, in whatever version.
 func (w *watches[T]) ownsReference(ref *metav1.OwnerReference) bool {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)

@@ -107,24 +107,39 @@ func (r *reconciler[T]) observeNextCopy(ctx context.Context, s *snapshot[T], own
 	if r.opts.Gates.PrebuiltWorkloadName(s.job) == "" || r.runsElsewhere(s.job) {
 		return nil
 	}
-	var copies kueue.WorkloadList
-	err := r.client.List(ctx, &copies, client.InNamespace(s.job.GetNamespace()), client.HasLabels{kueue.MultiKueueOriginLabel}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return fmt.Errorf("list the copies of the next slice of %s: %w", s.job.GetName(), err)
-	}
-	for i := range copies.Items {
-		next := &copies.Items[i]
-		if metav1.GetControllerOfNoCopy(next) != nil || workload.IsFinished(next) || !next.DeletionTimestamp.IsZero() {
+	for i := range owned {
+		if !s.isOwnerOf(&owned[i]) {
 			continue
 		}
-		for j := range owned {
-			if s.isOwnerOf(&owned[j]) && workload.ReplacesSlice(next, &owned[j]) && epoch.IsSameHub(next, &owned[j]) {
-				s.slices.unadopted = next
-			}
+		next, err := r.readNextCopy(ctx, &owned[i])
+		if err != nil {
+			return err
+		}
+		if next != nil {
+			s.slices.unadopted = next
 		}
 	}
 	s.facts.NextUnadopted = s.slices.unadopted != nil
 	return nil
+}
+
+// readNextCopy returns the copy that replaces the slice and that no job has taken up; nil if there is none. The index has what claims to.
+func (r *reconciler[T]) readNextCopy(ctx context.Context, slice *kueue.Workload) (*kueue.Workload, error) {
+	var claims kueue.WorkloadList
+	by := client.MatchingFields{r.watches.replacedIndex(): slice.Name}
+	if err := r.client.List(ctx, &claims, client.InNamespace(slice.Namespace), by, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the copies that are to replace %s: %w", slice.Name, err)
+	}
+	for i := range claims.Items {
+		next := &claims.Items[i]
+		if metav1.GetControllerOfNoCopy(next) != nil || workload.IsFinished(next) || !next.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if workload.ReplacesSlice(next, slice) && epoch.IsSameHub(next, slice) {
+			return next, nil
+		}
+	}
+	return nil, nil
 }
 
 // mayHaveDebts tells whether a Workload records a cluster that may run the job.
