@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -24,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube/polltest"
 	"switchyard.dev/worker/metrics"
 	"switchyard.dev/worker/view"
 )
@@ -202,10 +202,7 @@ func (s *testEnv) conditionOf(name, kind string) string {
 // waitFor polls until another goroutine has got there.
 func waitFor(t *testing.T, ready func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return ready(), nil
-	})
-	if err != nil {
+	if !polltest.Holds(t, ready) {
 		t.Fatal("it does not come about")
 	}
 }

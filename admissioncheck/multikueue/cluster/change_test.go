@@ -23,6 +23,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/profile"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube/polltest"
 )
 
 // clusterEnv is a hub with the MultiKueueCluster "w1", and its controller.
@@ -84,7 +85,7 @@ func (o *clusterEnv) reconcile() (ctrl.Result, string) {
 func (o *clusterEnv) waitCondition(want string) {
 	o.t.Helper()
 	got := ""
-	if !eventuallyTrue(func() bool { _, got = o.reconcile(); return got == want }) {
+	if !polltest.Holds(o.t, func() bool { _, got = o.reconcile(); return got == want }) {
 		o.t.Fatalf("condition %q, want %q", got, want)
 	}
 }

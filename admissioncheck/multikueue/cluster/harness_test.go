@@ -1,25 +1,20 @@
 package cluster
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube/polltest"
 )
 
 const origin = "hub"
-
-// testTimeout is how long a test waits for what goes on beside it.
-const testTimeout = 20 * time.Second
 
 func testScheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
@@ -48,16 +43,9 @@ func workloadKinds() []fleet.WatchedKind {
 	}}
 }
 
-// eventuallyTrue polls for a condition and reports whether it came to hold.
-func eventuallyTrue(condition func() bool) bool {
-	err := wait.PollUntilContextTimeout(context.Background(), 2*time.Millisecond, testTimeout, true,
-		func(context.Context) (bool, error) { return condition(), nil })
-	return err == nil
-}
-
 func waitUntil(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	if !eventuallyTrue(condition) {
+	if !polltest.Holds(t, condition) {
 		t.Fatalf("never: %s", what)
 	}
 }

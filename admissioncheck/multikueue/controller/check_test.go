@@ -11,11 +11,12 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/check"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube/polltest"
 )
 
 func waitUntil(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	if !eventuallyTrue(condition) {
+	if !polltest.Holds(t, condition) {
 		t.Fatalf("never: %s", what)
 	}
 }

@@ -38,7 +38,7 @@ func (st *testEnv) countJobs(worker string) int {
 // Each orphan is removed only after the hub's API server has said that its Workload is gone. A user with the right to create
 // jobs on one worker must not be able to spend the hub's calls, nor to have the Workloads of all other clusters wait.
 func TestOrphansOfOneClusterDelayNoWorkloadOfAnother(t *testing.T) {
-	const many, atOnce = 10_000, 100
+	const many, atOnce = 1_000, 100
 	st := newTestEnv(t, "w1", "w2")
 	st.stop()
 	clock := clocktesting.NewFakeClock(time.Now())

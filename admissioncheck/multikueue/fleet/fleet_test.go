@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -29,6 +28,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube/polltest"
 )
 
 var workloadGVK = kueue.GroupVersion.WithKind("Workload")
@@ -173,9 +173,7 @@ func (w *testEnv) state(name string) State {
 
 func (w *testEnv) eventually(what string, condition func() bool) {
 	w.t.Helper()
-	err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, time.Minute, true,
-		func(context.Context) (bool, error) { return condition(), nil })
-	if err != nil {
+	if !polltest.Holds(w.t, condition) {
 		w.t.Fatalf("never: %s; states %+v", what, w.fleet.States())
 	}
 }

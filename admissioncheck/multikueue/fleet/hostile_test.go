@@ -30,9 +30,20 @@ type hostileCluster struct {
 
 const emptyList = `{"kind":"WorkloadList","apiVersion":"kueue.x-k8s.io/v1beta2","metadata":{"resourceVersion":"1"},"items":[]}`
 
-func workloadJSON(name, filler string) string {
+// workloadJSON has so many finalizers without a name: each is 3 bytes of text, and 16 in memory.
+func workloadJSON(name string, finalizers int) string {
 	return fmt.Sprintf(`{"kind":"Workload","apiVersion":"kueue.x-k8s.io/v1beta2","metadata":{"namespace":"default","name":%q,`+
-		`"resourceVersion":"2","labels":{"kueue.x-k8s.io/multikueue-origin":"hub"},"annotations":{"a":%q}}}`, name, filler)
+		`"resourceVersion":"2","labels":{"kueue.x-k8s.io/multikueue-origin":"hub"},"finalizers":["a"`, name) +
+		strings.Repeat(`,""`, finalizers) + `]}}`
+}
+
+// gzipped is a text compressed, to be sent again and again: what is sent is no work then.
+func gzipped(text string) string {
+	var to strings.Builder
+	z := gzip.NewWriter(&to)
+	_, _ = io.WriteString(z, text)
+	_ = z.Close()
+	return to.String()
 }
 
 // flood writes again and again what next makes, until it is not read any more or a gigabyte has gone.
@@ -50,23 +61,23 @@ func hostileClusters() []hostileCluster {
 	const head = `{"kind":"WorkloadList","apiVersion":"kueue.x-k8s.io/v1beta2","metadata":{"resourceVersion":"1"},"items":[`
 	quiet := func(w http.ResponseWriter) { _, _ = io.WriteString(w, emptyList) }
 	page := `{"kind":"WorkloadList","apiVersion":"kueue.x-k8s.io/v1beta2","metadata":{"resourceVersion":"1","continue":"more"},"items":[`
+	spaces := gzipped(strings.Repeat(" ", 1<<20))
 	var names atomic.Int64
 	fresh := func() string { return fmt.Sprintf("orphan-%d", names.Add(1)) }
 	return []hostileCluster{
 		{name: "bomb", list: func(w http.ResponseWriter) {
 			w.Header().Set("Content-Encoding", "gzip")
-			z := gzip.NewWriter(w)
-			_, _ = io.WriteString(z, head)
-			flood(z, func(int) string { return strings.Repeat(" ", 1<<16) })
+			_, _ = io.WriteString(w, gzipped(head))
+			flood(w, func(int) string { return spaces })
 		}},
 		{name: "endless", list: func(w http.ResponseWriter) {
-			_, _ = io.WriteString(w, head+workloadJSON(fresh(), ""))
-			flood(w, func(int) string { return "," + workloadJSON(fresh(), "") })
+			_, _ = io.WriteString(w, head+workloadJSON(fresh(), 0))
+			flood(w, func(int) string { return "," + workloadJSON(fresh(), 0) })
 		}},
 		{name: "pages without end", list: func(w http.ResponseWriter) {
 			_, _ = io.WriteString(w, page)
 			for i := range 100 {
-				_, _ = io.WriteString(w, strings.Repeat(",", min(i, 1))+workloadJSON(fresh(), strings.Repeat("x", 10000)))
+				_, _ = io.WriteString(w, strings.Repeat(",", min(i, 1))+workloadJSON(fresh(), 3000))
 			}
 			_, _ = io.WriteString(w, "]}")
 		}},
@@ -79,9 +90,7 @@ func hostileClusters() []hostileCluster {
 			flood(w, func(int) string { return strings.Repeat("x", 1<<16) })
 		}},
 		{name: "endless events", list: quiet, watch: func(w http.ResponseWriter) {
-			flood(w, func(int) string {
-				return `{"type":"ADDED","object":` + workloadJSON(fresh(), strings.Repeat("x", 100000)) + "}\n"
-			})
+			flood(w, func(int) string { return `{"type":"ADDED","object":` + workloadJSON(fresh(), 30_000) + "}\n" })
 		}},
 	}
 }
@@ -143,7 +152,8 @@ func TestClustersThatFloodTheHubAreCutOffAndNobodyElseNotices(t *testing.T) {
 	t.Cleanup(func() { debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) })
 	debug.SetMemoryLimit(300 << 20) // as a container of the least size has it; what lives beyond is not hidden by it
 	c := newIsolationEnv(t, false, func(o *Options) {
-		o.ProbeTimeout, o.Backoff = time.Minute, func(int) time.Duration { return time.Minute }
+		long := func(int) time.Duration { return time.Hour } // so that nothing ends a connection but what its cluster sends
+		o.ProbeTimeout, o.ConnectTimeout, o.Backoff = time.Hour, long, long
 		tame := o.Dial
 		o.Dial = func(config *rest.Config) (client.WithWatch, error) {
 			if strings.HasPrefix(config.Host, "https://") {

@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube/polltest"
 )
 
 // isolationEnv is a fleet of many in-memory clusters, of which some are sick: the black ones answer nothing until the caller gives
@@ -116,9 +116,7 @@ func newIsolationEnv(tb testing.TB, sick bool, change func(*Options)) *isolation
 
 func (c *isolationEnv) eventually(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
-	err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 2*time.Minute, true,
-		func(context.Context) (bool, error) { return condition(), nil })
-	if err != nil {
+	if !polltest.Holds(tb, condition) {
 		tb.Fatalf("never: %s", what)
 	}
 }

@@ -40,6 +40,8 @@ type Options struct {
 	Clock clock.WithTickerAndDelayedExecution
 	// Backoff before the next connection attempt, given the failures in a row; by default ReconnectBackoff.
 	Backoff func(failures int) time.Duration
+	// ConnectTimeout is how long an attempt may take, given the failures in a row; by default ConnectTimeout.
+	ConnectTimeout func(failures int) time.Duration
 	// MinSessionDuration is how long a session must last to have held (1 min): the next attempt after some that did not waits as after failures.
 	MinSessionDuration time.Duration
 	// ProbeInterval is the time between probes of a connected cluster (10 s), ProbeTimeout the patience with one (5 s). A
@@ -74,6 +76,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Backoff == nil {
 		o.Backoff = ReconnectBackoff
+	}
+	if o.ConnectTimeout == nil {
+		o.ConnectTimeout = ConnectTimeout
 	}
 	o.MinSessionDuration = valueOr(o.MinSessionDuration, time.Minute)
 	o.ProbeInterval = valueOr(o.ProbeInterval, 10*time.Second)

@@ -182,7 +182,7 @@ func (s *supervisor) establish(ctx context.Context, opened *session, start func(
 
 // runStep does a part of a connection attempt, with patience. Credentials that change meanwhile end it.
 func (s *supervisor) runStep(ctx context.Context, opened *session, do func(context.Context) error) error {
-	patience, cancel := context.WithTimeout(ctx, ConnectTimeout(s.State().Failures))
+	patience, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout(s.State().Failures))
 	defer cancel()
 	result := make(chan error, 1)
 	go func() { result <- do(patience) }()

@@ -20,6 +20,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube/polltest"
 )
 
 // quotaEnv is a hub with one ClusterQueue "team" of one check, and its workers.
@@ -124,7 +125,7 @@ func (s *quotaEnv) reconcile() string {
 func (s *quotaEnv) waitQuota(want string) {
 	s.t.Helper()
 	got := ""
-	if !eventuallyTrue(func() bool { got = s.reconcile(); return got == want }) {
+	if !polltest.Holds(s.t, func() bool { got = s.reconcile(); return got == want }) {
 		s.t.Fatalf("the hub has %q, want %q", got, want)
 	}
 }

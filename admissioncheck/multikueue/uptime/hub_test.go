@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/kube/polltest"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -111,8 +111,7 @@ func TestAnAPIServerThatWasPutBackEndsTheProgram(t *testing.T) {
 			}
 			ended := make(chan error, 1)
 			go func() { ended <- h.Start(t.Context()) }()
-			waits := func(context.Context) (bool, error) { return now.HasWaiters(), nil }
-			if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, waits); err != nil {
+			if !polltest.Holds(t, now.HasWaiters) {
 				t.Fatal("it never waits")
 			}
 			now.Step(uptimeInterval)
