@@ -22,6 +22,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"switchyard.dev/apis/config"
+	"switchyard.dev/worker/kube/polltest"
 	"switchyard.dev/worker/listener"
 )
 
@@ -126,10 +127,8 @@ func TestNobodyWhoReachesTheWebhooksKeepsOthersFromThem(t *testing.T) {
 		t.Errorf("before it is started it says %v", err)
 	}
 	run(t, s.Start)
-	for began := time.Now(); ready() != nil; {
-		if time.Since(began) > 20*time.Second {
-			t.Fatalf("is not ready: %v", ready())
-		}
+	if !polltest.Holds(t, func() bool { return ready() == nil }) {
+		t.Fatalf("is not ready: %v", ready())
 	}
 	crowd(t, "webhook", (*s.serving.Load()).String(), s.endpoint.limits.Remote)
 	response, err := from(t, "127.0.0.2").Post("https://"+(*s.serving.Load()).String()+"/validate", "application/json", strings.NewReader("{}"))

@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
+
+	"switchyard.dev/worker/kube/polltest"
 )
 
 // kubeconfigEnv watches kubeconfig files of a temporary directory.
@@ -39,16 +40,16 @@ func newKubeconfigEnv(t *testing.T) *kubeconfigEnv {
 // waitChange waits until a cluster was told of.
 func (st *kubeconfigEnv) waitChange(cluster string) {
 	st.Helper()
-	deadline := time.After(30 * time.Second)
-	for {
+	told := polltest.Holds(st, func() bool {
 		select {
 		case got := <-st.changes:
-			if got == cluster {
-				return
-			}
-		case <-deadline:
-			st.Fatalf("nobody was told that the file of %s changed", cluster)
+			return got == cluster
+		default:
+			return false
 		}
+	})
+	if !told {
+		st.Fatalf("nobody was told that the file of %s changed", cluster)
 	}
 }
 
