@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -19,8 +18,8 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// The slices of an elastic job that runs on another cluster (contract: job-kinds.md 15). At any moment one of them has the job: the newest that has
-// the hub's quota, or the dispatcher's record. The others are passive.
+// The slices of an elastic job that runs on another cluster (contract: job-kinds.md 15): which of them there are. What they are to each other is
+// hubworkload.ObserveSlice.
 
 // listSlices lists the other Workloads of the same elastic job. They are the cache's own.
 func listSlices(ctx context.Context, c client.Reader, wl *kueue.Workload) ([]*kueue.Workload, error) {
@@ -55,68 +54,10 @@ func (r *WorkloadReconciler) observeSlice(ctx context.Context, s *workloadScope)
 	if err != nil {
 		return dispatch.Slice{}, err
 	}
-	_, claims := workload.ReplacedSlice(wl)
-	l := dispatch.Slice{Elastic: true, Replacement: claims, Passive: isPassive(wl, others)}
-	for _, other := range others {
-		if state := hubworkload.DecodeState(other); workload.ReplacesSlice(wl, other) && workload.HasQuota(wl) {
-			l.Before = &state
-		}
-		if l.Passive && !workload.IsFinished(other) && workload.HasQuota(other) && !isPassive(other, nil) && isYetToBeAdmitted(other) {
-			l.NextOn = hubworkload.DecodeState(other).Bound
-		}
-	}
+	l := hubworkload.ObserveSlice(wl, others)
 	s.original.Slice.Passive = l.Passive
-	s.original.Slice.Earlier = earlierSlices(wl, others)
+	s.original.Slice.Earlier = hubworkload.EarlierSlices(wl, others)
 	return l, nil
-}
-
-// isPassive tells whether another slice has the job: one that has taken over, or the one that this is to take over from when it has quota.
-func isPassive(wl *kueue.Workload, others []*kueue.Workload) bool {
-	if finished := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished); finished != nil && finished.Status == metav1.ConditionTrue {
-		if finished.Reason == string(kueue.ReasonWorkloadSliceReplaced) || finished.Reason == string(kueue.ReasonOutOfSync) && !isInDispatch(wl) {
-			return true
-		}
-	}
-	for _, other := range others {
-		takenOver := workload.ReplacesSlice(other, wl) && !workload.ReplacesSlice(wl, other) && isInDispatch(other)
-		isNext := !isInDispatch(wl) && !workload.IsFinished(other) && isInDispatch(other)
-		if takenOver || isNext {
-			return true
-		}
-	}
-	return false
-}
-
-// isInDispatch tells whether a slice has the hub's quota, or a record of clusters.
-func isInDispatch(wl *kueue.Workload) bool {
-	return workload.HasQuota(wl) || len(hubworkload.DecodeState(wl).Names()) > 0
-}
-
-// isYetToBeAdmitted tells whether a slice waits for the cluster that it is bound to.
-func isYetToBeAdmitted(wl *kueue.Workload) bool {
-	if state := hubworkload.DecodeState(wl); state.Bound == "" || state.Retreating() {
-		return false
-	}
-	return !workload.IsAdmitted(wl) && !workload.IsEvicted(wl)
-}
-
-// earlierSlices follows the chain of slices back, as far as the hub has them.
-func earlierSlices(wl *kueue.Workload, others []*kueue.Workload) []client.ObjectKey {
-	var keys []client.ObjectKey
-	for at := wl; at != nil && len(keys) <= len(others); {
-		key, claims := workload.ReplacedSlice(at)
-		if !claims {
-			break
-		}
-		keys = append(keys, key)
-		at = nil
-		for _, other := range others {
-			if client.ObjectKeyFromObject(other) == key {
-				at = other
-			}
-		}
-	}
-	return keys
 }
 
 // isSliceJob tells of a job on a worker whose Workload the hub does not have any more that another slice of its chain has it.
@@ -133,8 +74,7 @@ func (f *orphanFinder) isSliceJob(ctx context.Context, cluster string, orphan mi
 		return err != nil // it is looked at again
 	}
 	for i := range list.Items {
-		wl := &list.Items[i]
-		if workload.IsElastic(wl) && workload.SliceName(wl) == chain && !workload.IsFinished(wl) && wl.DeletionTimestamp.IsZero() && isInDispatch(wl) {
+		if hubworkload.HasJobOf(&list.Items[i], chain) {
 			return true
 		}
 	}
@@ -153,7 +93,7 @@ func sliceChanged() predicate.Predicate {
 			if !ok || !okay || !workload.IsElastic(is) {
 				return false
 			}
-			return isInDispatch(was) != isInDispatch(is) || isYetToBeAdmitted(was) != isYetToBeAdmitted(is) || workload.HasQuota(was) != workload.HasQuota(is) ||
+			return hubworkload.IsInDispatch(was) != hubworkload.IsInDispatch(is) || hubworkload.IsYetToBeAdmitted(was) != hubworkload.IsYetToBeAdmitted(is) || workload.HasQuota(was) != workload.HasQuota(is) ||
 				workload.IsFinished(was) != workload.IsFinished(is)
 		},
 	}

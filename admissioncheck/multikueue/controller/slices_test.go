@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/workload"
 )
@@ -64,7 +65,7 @@ func TestOneSliceHasTheJob(t *testing.T) {
 			has := ""
 			for i, wl := range row.slices {
 				others := append(append([]*kueue.Workload{}, row.slices[:i]...), row.slices[i+1:]...)
-				if !isPassive(wl, others) {
+				if !hubworkload.IsPassive(wl, others) {
 					has += wl.Name
 				}
 			}
@@ -95,7 +96,7 @@ func TestSlicesOfAnotherJobHaveNoSay(t *testing.T) {
 	if err != nil || len(others) != 1 || others[0].Name != "b" {
 		t.Errorf("%v; the other slices are %v", err, others)
 	}
-	if keys := earlierSlices(sliceOf("c", "b", 3), []*kueue.Workload{wl, others[0]}); len(keys) != 2 || keys[0].Name != "b" || keys[1].Name != "a" {
+	if keys := hubworkload.EarlierSlices(sliceOf("c", "b", 3), []*kueue.Workload{wl, others[0]}); len(keys) != 2 || keys[0].Name != "b" || keys[1].Name != "a" {
 		t.Errorf("the slices before are %v", keys)
 	}
 }

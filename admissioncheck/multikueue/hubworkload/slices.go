@@ -1,0 +1,86 @@
+package hubworkload
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/workload"
+)
+
+// The slices of an elastic job that runs on another cluster (contract: job-kinds.md 15). At any moment one of them has the job: the newest that has
+// the hub's quota, or the dispatcher's record. The others are passive.
+
+// ObserveSlice says what a Workload is among the slices of its job, of which the others are given.
+func ObserveSlice(wl *kueue.Workload, others []*kueue.Workload) dispatch.Slice {
+	if !workload.IsElastic(wl) {
+		return dispatch.Slice{}
+	}
+	_, claims := workload.ReplacedSlice(wl)
+	l := dispatch.Slice{Elastic: true, Replacement: claims, Passive: IsPassive(wl, others)}
+	for _, other := range others {
+		if state := DecodeState(other); workload.ReplacesSlice(wl, other) && workload.HasQuota(wl) {
+			l.Before = &state
+		}
+		if l.Passive && !workload.IsFinished(other) && workload.HasQuota(other) && !IsPassive(other, nil) && IsYetToBeAdmitted(other) {
+			l.NextOn = DecodeState(other).Bound
+		}
+	}
+	return l
+}
+
+// IsPassive tells whether another slice has the job: one that has taken over, or the one that this is to take over from when it has quota.
+func IsPassive(wl *kueue.Workload, others []*kueue.Workload) bool {
+	if finished := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished); finished != nil && finished.Status == metav1.ConditionTrue {
+		if finished.Reason == string(kueue.ReasonWorkloadSliceReplaced) || finished.Reason == string(kueue.ReasonOutOfSync) && !IsInDispatch(wl) {
+			return true
+		}
+	}
+	for _, other := range others {
+		takenOver := workload.ReplacesSlice(other, wl) && !workload.ReplacesSlice(wl, other) && IsInDispatch(other)
+		isNext := !IsInDispatch(wl) && !workload.IsFinished(other) && IsInDispatch(other)
+		if takenOver || isNext {
+			return true
+		}
+	}
+	return false
+}
+
+// IsInDispatch tells whether a slice has the hub's quota, or a record of clusters.
+func IsInDispatch(wl *kueue.Workload) bool {
+	return workload.HasQuota(wl) || len(DecodeState(wl).Names()) > 0
+}
+
+// IsYetToBeAdmitted tells whether a slice waits for the cluster that it is bound to.
+func IsYetToBeAdmitted(wl *kueue.Workload) bool {
+	if state := DecodeState(wl); state.Bound == "" || state.Retreating() {
+		return false
+	}
+	return !workload.IsAdmitted(wl) && !workload.IsEvicted(wl)
+}
+
+// EarlierSlices follows the chain of slices back, as far as the hub has them.
+func EarlierSlices(wl *kueue.Workload, others []*kueue.Workload) []client.ObjectKey {
+	var keys []client.ObjectKey
+	for at := wl; at != nil && len(keys) <= len(others); {
+		key, claims := workload.ReplacedSlice(at)
+		if !claims {
+			break
+		}
+		keys = append(keys, key)
+		at = nil
+		for _, other := range others {
+			if client.ObjectKeyFromObject(other) == key {
+				at = other
+			}
+		}
+	}
+	return keys
+}
+
+// HasJobOf tells whether a Workload is a slice of a chain that may have the job of which a worker shows a copy.
+func HasJobOf(wl *kueue.Workload, chain string) bool {
+	return workload.IsElastic(wl) && workload.SliceName(wl) == chain && !workload.IsFinished(wl) && wl.DeletionTimestamp.IsZero() && IsInDispatch(wl)
+}
