@@ -13,7 +13,7 @@ func (s State) inherit(l Local) State {
 		s.Epoch, s.Reservation, s.Debts = from.Epoch, l.Quota.Reservation, from.Debts
 	}
 	if from.Bound != "" {
-		s.Bound, s.StopsOnHubLost = from.Bound, from.StopsOnHubLost
+		s.Bound, s.StopsOnHubLost = from.Bound, s.StopsOnHubLost || from.StopsOnHubLost
 		s.Nominated, s.Round = nil, time.Time{}
 	}
 	return s
@@ -75,14 +75,15 @@ func (t decision) confirmTakeover(v ClusterView) Plan {
 	return t.planner.act(Looking, "the cache of "+v.Name+" is behind", append(actions, t.takeoverActions(v)...)...)
 }
 
-// takeoverActions offer the slice to the cluster and copy the status of the job, which runs by an earlier one.
+// takeoverActions offer the slice to the cluster and copy the status of the job, which runs by an earlier one. What was promised of how that stops
+// without the hub holds for the slice, too.
 func (t decision) takeoverActions(v ClusterView) []Action {
 	actions := t.actions.cleanOthers()
 	switch c := v.Copy; {
 	case v.Job.SizeAbove: // once the slice is admitted, a worker would stop a job that runs more pods than that is for
 		actions = append(actions, Action{Verb: ResizeJob, Cluster: v.Name, Epoch: t.state.Epoch, OnlyShrink: true})
 	case c.Holder == Absent && t.eligibility.ineligibleReason(v) == "" && !t.policy.awaitsLease(v) && t.observed.Local.Check.OthersReady:
-		actions = append(actions, Action{Verb: CreateOffer, Cluster: v.Name, Epoch: t.state.Epoch, StopsOnHubLost: t.policy.OnHubLost == Stop})
+		actions = append(actions, Action{Verb: CreateOffer, Cluster: v.Name, Epoch: t.state.Epoch, StopsOnHubLost: t.state.StopsOnHubLost})
 	case t.state.isCurrentCopy(c) && (c.OnlyPriorityDiffers || c.OnlyLarger) && !c.Deleting:
 		actions = append(actions, Action{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.state.Epoch})
 	}

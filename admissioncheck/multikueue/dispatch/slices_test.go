@@ -17,6 +17,8 @@ func TestASliceTakesOverTheRecordOfTheOneBefore(t *testing.T) {
 			"TakenOver; epoch 3 of r1; bound w1; owed w1@2"},
 		{"and so is it then", "epoch 3 of r1; bound w1; owed w1@2", "quota slice=epoch_3;_bound_w1;_owed_w1@2", "w1 up job@2 of-slice",
 			"RemoteGone; Retry Admitting remote no longer exists"},
+		{"but for how the job stops, which the copy may know better", "bound w1; stops", "quota Ready slice=bound_w1", "w1 up copy@1 adopted admitted stops job@1 of-slice",
+			"Running; ResizeJob w1"},
 		{"one that ran nowhere is offered everywhere", "", "quota slice=epoch_1", "w1 up \n w2 up", "Nominated; nominated w1 w2"},
 	})
 }
@@ -26,6 +28,8 @@ func TestASliceTakesOverWhereTheJobRuns(t *testing.T) {
 	runStepCases(t, []stepCase{
 		{"it is offered there only, and what others hold is removed", state, local, "w1 up job@2 of-slice \n w2 up copy@2",
 			"Offered; Retract w2 below 3; CreateOffer w1@2"},
+		{"its copy stops as the job does that it takes over, whatever the policy says now", "epoch 2 of r1; bound w1; stops", "quota slice=epoch_2;_bound_w1;_stops", "w1 up job@2 of-slice",
+			"Offered; CreateOffer w1@2 stops"},
 		{"while it waits, the status is copied", state, local, "w1 up copy@2 job@2 of-slice behind", "Offered; CopyStatus w1"},
 		{"the copy follows the hub's", state, local, "w1 up copy@2 larger job@2 of-slice", "Offered; UpdateOffer w1@2"},
 		{"a job that runs more pods than it is for is made smaller first", state, local, "w1 up copy@2 larger job@2 of-slice above", "Offered; ResizeJob w1 smaller"},
