@@ -34,8 +34,8 @@ func (c *remoteObjects) lookupRemote(cluster string, o mirror.Original) mirror.F
 
 // lookupReplaced tells of the copy of the slice from which the Workload has taken over.
 func (c *remoteObjects) lookupReplaced(cluster string, o mirror.Original) dispatch.Copy {
-	for _, key := range o.Slice.Earlier {
-		if obj, _ := c.fleet.Get(cluster, workloadGVK(), key); obj != nil {
+	for _, slice := range o.Slice.Earlier {
+		if obj, _ := c.fleet.Get(cluster, workloadGVK(), slice.ObjectKey); obj != nil {
 			if wl, ok := obj.(*kueue.Workload); ok {
 				return o.ObserveReplaced(wl)
 			}
@@ -47,9 +47,9 @@ func (c *remoteObjects) lookupReplaced(cluster string, o mirror.Original) dispat
 // lastDeletedJob is the job that went last of those of the Workload and of the slices from which it has taken over.
 func (c *remoteObjects) lastDeletedJob(cluster string, o mirror.Original) (fleet.DeletedObject, bool) {
 	gone, ok := c.fleet.LastDeleted(cluster, o.Kind.GVK(), o.Key())
-	for _, key := range o.Slice.Earlier {
+	for _, slice := range o.Slice.Earlier {
 		if !ok {
-			gone, ok = c.fleet.LastDeleted(cluster, o.Kind.GVK(), key)
+			gone, ok = c.fleet.LastDeleted(cluster, o.Kind.GVK(), slice.ObjectKey)
 		}
 	}
 	return gone, ok

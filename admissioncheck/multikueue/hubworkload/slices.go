@@ -3,6 +3,7 @@ package hubworkload
 import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
@@ -61,23 +62,30 @@ func IsYetToBeAdmitted(wl *kueue.Workload) bool {
 	return !workload.IsAdmitted(wl) && !workload.IsEvicted(wl)
 }
 
-// EarlierSlices follows the chain of slices back, as far as the hub has them.
-func EarlierSlices(wl *kueue.Workload, others []*kueue.Workload) []client.ObjectKey {
-	var keys []client.ObjectKey
-	for at := wl; at != nil && len(keys) <= len(others); {
+// EarlierSlice is one that another has taken over from. Its UID is empty if the hub does not have it any more.
+type EarlierSlice struct {
+	client.ObjectKey
+	UID types.UID
+}
+
+// EarlierSlices follows the chain of slices back, as far as the hub has them, the latest first.
+func EarlierSlices(wl *kueue.Workload, others []*kueue.Workload) []EarlierSlice {
+	var earlier []EarlierSlice
+	for at := wl; at != nil && len(earlier) <= len(others); {
 		key, claims := workload.ReplacedSlice(at)
 		if !claims {
 			break
 		}
-		keys = append(keys, key)
+		slice := EarlierSlice{ObjectKey: key}
 		at = nil
 		for _, other := range others {
 			if client.ObjectKeyFromObject(other) == key {
-				at = other
+				at, slice.UID = other, other.UID
 			}
 		}
+		earlier = append(earlier, slice)
 	}
-	return keys
+	return earlier
 }
 
 // HasJobOf tells whether a Workload is a slice of a chain that may have the job of which a worker shows a copy.

@@ -8,7 +8,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/workload"
 )
@@ -19,11 +21,11 @@ type Slice struct {
 	// Passive says that the job is another slice's.
 	Passive bool
 	// Earlier are the slices that the Workload has taken over from, the latest first, as far as the hub still has them.
-	Earlier []types.NamespacedName
+	Earlier []hubworkload.EarlierSlice
 }
 
 // isOfSlice tells whether a job was made for the Workload or a slice that it has taken over from: all of them have one name in common, which bears
-// a digest of the hub's job. A job that says nothing of that name has to name one of those slices.
+// a digest of the hub's job. A job that says nothing of that name has to name one of those slices, and to bear its UID: anybody may name one.
 func (o Original) isOfSlice(remote client.Object) bool {
 	if o.Deleted || !workload.IsElastic(o.Workload) {
 		return false
@@ -32,7 +34,8 @@ func (o Original) isOfSlice(remote client.Object) bool {
 		return chain == workload.SliceName(o.Workload)
 	}
 	named := types.NamespacedName{Namespace: remote.GetNamespace(), Name: job.PrebuiltWorkloadName(remote)}
-	return slices.Contains(o.Slice.Earlier, named)
+	made := types.UID(remote.GetAnnotations()[switchyard.OwnerUIDAnnotation])
+	return made != "" && slices.Contains(o.Slice.Earlier, hubworkload.EarlierSlice{ObjectKey: named, UID: made})
 }
 
 // stampChain has a job say the name that all slices of it have in common, and tells whether that changes anything.

@@ -11,7 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
 )
 
@@ -22,7 +24,7 @@ func chain() (first, second Original, remote *batchv1.Job) {
 	second, _ = elasticOf(5)
 	second.Workload.Name, second.Workload.UID = "second", "second-uid"
 	second.Workload.Annotations[kueue.WorkloadSliceNameAnnotation] = first.Workload.Name
-	second.Slice.Earlier = []client.ObjectKey{first.Key()}
+	second.Slice.Earlier = []hubworkload.EarlierSlice{{ObjectKey: first.Key(), UID: first.Workload.UID}}
 	remote, ok := first.JobCopy(2, false).(*batchv1.Job)
 	if !ok {
 		panic("not a Job")
@@ -40,6 +42,14 @@ func TestTheJobOfASliceIsThatOfTheNext(t *testing.T) {
 		{"made for the first", func(*batchv1.Job) {}, dispatch.Job{Holder: dispatch.Ours, HasWorkloadUID: true, OfSlice: true, SizeBehind: true}},
 		{"made by a program that knew no slices", func(j *batchv1.Job) { delete(j.Annotations, kueue.WorkloadSliceNameAnnotation) },
 			dispatch.Job{Holder: dispatch.Ours, HasWorkloadUID: true, OfSlice: true, SizeBehind: true}},
+		{"made by somebody that knows the name of the first", func(j *batchv1.Job) {
+			delete(j.Annotations, kueue.WorkloadSliceNameAnnotation)
+			delete(j.Annotations, switchyard.OwnerUIDAnnotation)
+		}, dispatch.Job{Holder: dispatch.Predecessor}},
+		{"and makes a UID up", func(j *batchv1.Job) {
+			delete(j.Annotations, kueue.WorkloadSliceNameAnnotation)
+			j.Annotations[switchyard.OwnerUIDAnnotation] = "made-up"
+		}, dispatch.Job{Holder: dispatch.Predecessor}},
 		{"named after the second", func(j *batchv1.Job) { job.NamePrebuiltWorkload(j, "second", false) },
 			dispatch.Job{Holder: dispatch.Ours, HasWorkloadUID: true, NamesWorkload: true, SizeBehind: true}},
 		{"and of its size", func(j *batchv1.Job) {
