@@ -63,7 +63,7 @@ func (t decision) isRetreating() bool {
 // inheritOr stores what the slice before has recorded, if that has not been done, and decides otherwise.
 func (t decision) inheritOr(phase Phase) Plan {
 	l := t.observed.Local
-	if next := t.state.inherit(l); !next.Equal(*t.state) && l.Quota.Reserved && !l.Slice.Passive && (!l.Deleted || l.KeptForJob) && !l.Finished {
+	if next := t.state.inherit(l, t.record.earlierEvictions()); !next.Equal(*t.state) && !l.Slice.Passive && (!l.Deleted || l.KeptForJob) && !l.Finished {
 		return t.planner.store(next, TakenOver, "taking over from the slice before")
 	}
 	return t.decide(phase)

@@ -2,15 +2,35 @@ package dispatch
 
 import "time"
 
-// inherit returns the State of a slice that has just got its quota: what the slice from which it takes over has recorded is its own now, since both
-// have one job. It returns s itself if there is nothing to inherit, or if that has been done. The other's record does not change any more.
-func (s State) inherit(l Local) State {
-	from := l.Slice.Before
-	if from == nil || s.Unreadable || s.Epoch > 1 || s.Reservation != "" || len(s.Debts) > 0 || l.Quota.Evictions > 0 || s.Bound != "" && s.Bound != from.Bound {
+// inherit returns the State of a slice that has got its quota: what the slice from which it takes over has recorded is its own now, since both have
+// one job. It returns s itself if there is nothing to inherit, or if that has been done. The other's record does not change any more.
+func (s State) inherit(l Local, earlierEvictions int64) State {
+	if l.Slice.Before == nil {
 		return s
 	}
-	if from.Epoch > 1 || len(from.Debts) > 0 {
-		s.Epoch, s.Reservation, s.Debts = from.Epoch, l.Quota.Reservation, from.Debts
+	next := s.TakeOver(*l.Slice.Before, earlierEvictions)
+	if !next.Equal(s) && (next.Epoch > 1 || len(next.Debts) > 0) {
+		next.Reservation = l.Quota.Reservation
+	}
+	return next
+}
+
+// TakeOver returns the State of a slice together with what the one before it has recorded, if it has none of its own yet. One that has been given up
+// itself since, without a record of that, has ended what it took over, and more may have been lost.
+func (s State) TakeOver(from State, earlierEvictions int64) State {
+	if s.Unreadable || s.Epoch > 1 || s.Reservation != "" || len(s.Debts) > 0 || s.Bound != "" && s.Bound != from.Bound {
+		return s
+	}
+	records := from.Epoch > 1 || len(from.Debts) > 0
+	switch {
+	case earlierEvictions > 0 && s.Bound == "" && (records || from.Bound != ""):
+		over := from.retreat(epochAfter(max(from.Epoch, 1)))
+		s.Epoch, s.Debts, s.Nominated, s.Round = over.Epoch, over.Debts, nil, time.Time{}
+		return s
+	case earlierEvictions > 0:
+		return s
+	case records:
+		s.Epoch, s.Debts = from.Epoch, from.Debts
 	}
 	if from.Bound != "" {
 		s.Bound, s.StopsOnHubLost = from.Bound, s.StopsOnHubLost || from.StopsOnHubLost

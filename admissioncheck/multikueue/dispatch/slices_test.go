@@ -19,6 +19,11 @@ func TestASliceTakesOverTheRecordOfTheOneBefore(t *testing.T) {
 			"RemoteGone; Retry Admitting remote no longer exists"},
 		{"but for how the job stops, which the copy may know better", "bound w1; stops", "quota Ready slice=bound_w1", "w1 up copy@1 adopted admitted stops job@1 of-slice",
 			"Running; ResizeJob w1"},
+		{"also where it is evicted before that", "bound w1", "quota evicted evictions=1 slice=epoch_3;_bound_w1;_owed_w2@2", "w1 up job@3 of-slice",
+			"TakenOver; epoch 3 of r1; owed w2@2"},
+		{"also where that has ended", "", "evictions=1 slice=epoch_3;_bound_w1;_owed_w2@2", "w1 up job@3 of-slice", "TakenOver; epoch 3; bound w1; owed w2@2"},
+		{"where it has run since and nothing is known of that, all are suspected", "", "quota evictions=1 slice=epoch_3;_bound_w1;_owed_w2@2", "w1 up job@3 of-slice \n w2 up \n w3 up",
+			"TakenOver; epoch 4 of r1; owed w1@3 w2@2 w3@3"},
 		{"one that ran nowhere is offered everywhere", "", "quota slice=epoch_1", "w1 up \n w2 up", "Nominated; nominated w1 w2"},
 	})
 }

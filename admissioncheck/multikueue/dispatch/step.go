@@ -13,7 +13,7 @@ func Step(s State, o Observation, p Policy) Plan {
 	phase := t.phase()
 	plan := t.withoutEntry(t.inheritOr(phase))
 	plan.Phase = phase
-	if plan.Next.Epoch > s.Epoch && plan.Reason != TakenOver && t.record.isLost() {
+	if plan.Next.Epoch > s.Epoch && (plan.Reason != TakenOver || t.record.earlierEvictions() > 0) && t.record.isLost() {
 		plan.Next = t.record.suspectAll(plan.Next)
 	}
 	if plan.Stores {

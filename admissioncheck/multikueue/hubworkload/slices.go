@@ -21,15 +21,31 @@ func ObserveSlice(wl *kueue.Workload, others []*kueue.Workload) dispatch.Slice {
 	}
 	_, claims := workload.ReplacedSlice(wl)
 	l := dispatch.Slice{Elastic: true, Replacement: claims, Passive: IsPassive(wl, others)}
+	if workload.HasQuota(wl) || workload.CountEvictions(wl) > 0 {
+		l.Before = recordBefore(wl, others, len(others))
+	}
 	for _, other := range others {
-		if state := DecodeState(other); workload.ReplacesSlice(wl, other) && workload.HasQuota(wl) {
-			l.Before = &state
-		}
 		if l.Passive && !workload.IsFinished(other) && workload.HasQuota(other) && !IsPassive(other, nil) && IsYetToBeAdmitted(other) {
 			l.NextOn = DecodeState(other).Bound
 		}
 	}
 	return l
+}
+
+// recordBefore is what the slice before a Workload has recorded, nil if there is none. One that has not taken over yet what those before it have
+// recorded hands that on: the next one may get quota before the dispatcher has looked.
+func recordBefore(wl *kueue.Workload, others []*kueue.Workload, depth int) *dispatch.State {
+	for _, other := range others {
+		if depth == 0 || !workload.ReplacesSlice(wl, other) {
+			continue
+		}
+		state := DecodeState(other)
+		if before := recordBefore(other, others, depth-1); before != nil {
+			state = state.TakeOver(*before, workload.CountEvictions(other))
+		}
+		return &state
+	}
+	return nil
 }
 
 // IsPassive tells whether another slice has the job: one that has taken over, or the one that this is to take over from when it has quota.
