@@ -54,7 +54,7 @@ func (t decision) takingOver() Plan {
 		return *plan
 	}
 	switch {
-	case t.state.allowsRun(v.Copy) && !v.Job.SizeAbove && v.InConfig && t.observed.Local.Check.OthersReady:
+	case t.state.allowsRun(v.Copy) && !v.Job.SizeAbove && t.hasJobToTakeOver(v) && v.InConfig && t.observed.Local.Check.OthersReady:
 		return t.planner.storeReady(*t.state, v.Name, Won, v.Name+" admitted the workload slice")
 	case !v.InConfig, v.Operator.Draining && t.nominator.canMove(v.Name), !t.hasJobToTakeOver(v), t.cannotBeAdmitted(v.Copy):
 		return t.confirmTakeover(v)

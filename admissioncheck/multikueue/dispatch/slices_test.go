@@ -61,6 +61,7 @@ func TestASliceTakesOverWhereTheJobRuns(t *testing.T) {
 			`ResultUnknown; Pending Result unknown: the job is gone from worker cluster "w1" and nobody saw how it ended; delete the workload, or deactivate and reactivate it to run it again`},
 		{"and was seen to go unfinished", state, local, "w1 up copy@2 ended-unfinished live@2 copy@2",
 			"RemoteGone; epoch 3; owed w1@2; Retry Admitting remote no longer exists"},
+		{"the cluster has admitted it, and the job is gone", state, local, "w1 up copy@2 admitted", "Looking; LiveRead w1"},
 		{"it was never made", state, local, "w1 up replaced:unadopted", "Offered; CreateOffer w1@2"},
 		{"it was never made, and is now", state, "quota Ready slice=epoch_2;_bound_w1", "w1 up copy@2 admitted", "Starting; CreateJob w1@2"},
 	})
