@@ -31,15 +31,22 @@ func Read(object client.Object) int64 {
 	return max(epoch, first)
 }
 
-// IsBefore tells whether a hub made a for the same Workload as b, in an epoch before b's.
+// IsBefore tells whether a hub made a for the same Workload as b, or for a slice of the same elastic job, in an epoch before b's.
 func IsBefore(a, b client.Object) bool {
-	return isCopy(a) && isCopy(b) && owner(a) == owner(b) && Read(a) < Read(b)
+	return isCopy(a) && isCopy(b) && (owner(a) == owner(b) || areOfOneChain(a, b)) && Read(a) < Read(b)
 }
 
 // AreUnrelated tells whether hubs made a and b for different Workloads, as both say: neither is for the other then, and no epoch
 // tells which is older.
 func AreUnrelated(a, b client.Object) bool {
-	return isCopy(a) && isCopy(b) && owner(a) != "" && owner(b) != "" && owner(a) != owner(b)
+	return isCopy(a) && isCopy(b) && owner(a) != "" && owner(b) != "" && owner(a) != owner(b) && !areOfOneChain(a, b)
+}
+
+// areOfOneChain tells whether two objects were made for slices of one elastic job, as both say. The slices take over from each other, and the job
+// bears the UID of the first that had it.
+func areOfOneChain(a, b client.Object) bool {
+	chain := a.GetAnnotations()[kueue.WorkloadSliceNameAnnotation]
+	return chain != "" && chain == b.GetAnnotations()[kueue.WorkloadSliceNameAnnotation]
 }
 
 // IsSameHub tells whether two objects say that the same hub has made them, or neither says anything of a hub.

@@ -209,3 +209,20 @@ func TestOfTwoObjectsOfOneWorkloadOneMayBeBeforeTheOther(t *testing.T) {
 		t.Error("wrong order")
 	}
 }
+
+func TestSlicesOfOneJobAreRelated(t *testing.T) {
+	of := func(chain string, made *kueue.Workload) *kueue.Workload {
+		made.Annotations[kueue.WorkloadSliceNameAnnotation] = chain
+		return made
+	}
+	job, next := of("a", wl("a", "u", 2)), of("a", wl("b", "v", 2))
+	if AreUnrelated(job, next) || IsBefore(job, next) {
+		t.Error("a job may not take up the copy of its next slice")
+	}
+	if later := of("a", wl("b", "v", 3)); !IsBefore(job, later) || IsBefore(later, job) {
+		t.Error("a job of an earlier epoch may take up the copy of a later slice")
+	}
+	if other := of("c", wl("c", "v", 3)); !AreUnrelated(job, other) || IsBefore(job, other) || !AreUnrelated(wl("a", "u", 2), wl("b", "v", 2)) {
+		t.Error("slices of different jobs are related")
+	}
+}
