@@ -53,6 +53,9 @@ func (o Original) ObserveJob(remote client.Object) dispatch.Job {
 		Deleting: !remote.GetDeletionTimestamp().IsZero(), Since: remote.GetCreationTimestamp().Time,
 		UID: string(remote.GetUID()), HasWorkloadUID: o.isStampedForWorkload(remote) || o.isOfSlice(remote), NamesWorkload: o.isNamed(remote),
 	}
+	if j.Holder == dispatch.Foreign && o.namesEarlier(remote) { // a client may have taken off the rest of what the hub wrote on its job
+		j.NamesWorkload = true
+	}
 	j.OfSlice = j.Holder == dispatch.Ours && o.isOfSlice(remote) && !j.NamesWorkload
 	j.SizeBehind = j.OfSlice
 	if j.Holder == dispatch.Ours && o.Job != nil && !o.hasMembers() {

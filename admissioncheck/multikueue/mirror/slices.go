@@ -38,6 +38,12 @@ func (o Original) isOfSlice(remote client.Object) bool {
 	return made != "" && slices.Contains(o.Slice.Earlier, hubworkload.EarlierSlice{ObjectKey: named, UID: made})
 }
 
+// namesEarlier tells whether a job says by name that it is for a slice that the Workload has taken over from.
+func (o Original) namesEarlier(remote client.Object) bool {
+	named := types.NamespacedName{Namespace: remote.GetNamespace(), Name: job.PrebuiltWorkloadName(remote)}
+	return slices.ContainsFunc(o.Slice.Earlier, func(s hubworkload.EarlierSlice) bool { return s.ObjectKey == named })
+}
+
 // stampChain has a job say the name that all slices of it have in common, and tells whether that changes anything.
 func (o Original) stampChain(remote client.Object) bool {
 	annotations, chain := maps.Clone(remote.GetAnnotations()), workload.SliceName(o.Workload)

@@ -60,7 +60,10 @@ func TestTheJobOfASliceIsThatOfTheNext(t *testing.T) {
 		{"of more pods than the second", func(j *batchv1.Job) { j.Spec.Parallelism = ptr.To[int32](9) },
 			dispatch.Job{Holder: dispatch.Ours, HasWorkloadUID: true, OfSlice: true, SizeBehind: true, SizeAbove: true}},
 		{"of another chain", func(j *batchv1.Job) { j.Annotations[kueue.WorkloadSliceNameAnnotation] = "other" }, dispatch.Job{Holder: dispatch.Predecessor}},
-		{"of another origin", func(j *batchv1.Job) { j.Labels[kueue.MultiKueueOriginLabel] = "other" }, dispatch.Job{Holder: dispatch.Foreign, HasWorkloadUID: true}},
+		{"that has lost all marks but the name", func(j *batchv1.Job) {
+			j.Labels, j.Annotations = nil, map[string]string{kueue.PrebuiltWorkloadNameKey: job.PrebuiltWorkloadName(j)}
+		}, dispatch.Job{Holder: dispatch.Foreign, NamesWorkload: true}},
+		{"of another origin", func(j *batchv1.Job) { j.Labels[kueue.MultiKueueOriginLabel] = "other" }, dispatch.Job{Holder: dispatch.Foreign, HasWorkloadUID: true, NamesWorkload: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, second, remote := chain()
