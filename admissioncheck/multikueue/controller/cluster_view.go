@@ -50,7 +50,8 @@ func (r *WorkloadReconciler) buildView(ctx context.Context, s *workloadScope, na
 	if o.Kind != nil && state.Connected && r.Kinds.lookup(o.Kind.GVK().GroupKind()) == nil && !r.Fleet.KnowsKind(name, o.Kind.GVK()) {
 		v.Link = dispatch.Link{State: dispatch.Unknown} // the kind was added since, and absence means nothing yet
 	}
-	v.Replaced = r.remote.lookupReplaced(name, o)
+	earlier := r.remote.lookupEarlier(name, o)
+	v.Replaced, v.EarlierWaits = earlier.Replaced, earlier.Waits
 	if trouble := unservedKind(state, o); known && trouble != "" {
 		v.Health.Trouble = trouble
 		v.InConfig = inConfig && s.state.Bound == name // it can be given nothing, but keeps what it has

@@ -50,6 +50,7 @@ func actionIDs(a dispatch.Action, o mirror.Original, seen mirror.Found) []string
 // buildFleetAction turns an action for a worker into one for the fleet. It captures what it needs, because it runs later.
 func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Action) fleet.Action {
 	o, epoch, seen := s.originalOn(a.Cluster), s.state.Epoch, r.remote.lookupRemote(a.Cluster, s.original)
+	o.Slice.Replaced = r.remote.lookupEarlier(a.Cluster, o).Running
 	o.Stops, o.PreemptionGated = a.StopsOnHubLost && supportsFencing(o.Kind) && r.mayStampStop(a.Cluster), a.GateClosed
 	ids := actionIDs(a, o, seen)
 	action := fleet.Action{

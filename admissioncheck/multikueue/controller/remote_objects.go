@@ -32,16 +32,17 @@ func (c *remoteObjects) lookupRemote(cluster string, o mirror.Original) mirror.F
 	return f
 }
 
-// lookupReplaced tells of the copy of the slice from which the Workload has taken over.
-func (c *remoteObjects) lookupReplaced(cluster string, o mirror.Original) dispatch.Copy {
+// lookupEarlier tells of the copies of the slices from which the Workload has taken over.
+func (c *remoteObjects) lookupEarlier(cluster string, o mirror.Original) mirror.EarlierCopies {
+	var copies []*kueue.Workload
 	for _, slice := range o.Slice.Earlier {
 		if obj, _ := c.fleet.Get(cluster, workloadGVK(), slice.ObjectKey); obj != nil {
 			if wl, ok := obj.(*kueue.Workload); ok {
-				return o.ObserveReplaced(wl)
+				copies = append(copies, wl)
 			}
 		}
 	}
-	return dispatch.Copy{}
+	return o.ObserveEarlier(copies)
 }
 
 // lastDeletedJob is the job that went last of those of the Workload and of the slices from which it has taken over.

@@ -75,7 +75,8 @@ func (w workerActions) createOffer(v ClusterView) []Action {
 func (w workerActions) boundActions(v ClusterView) []Action {
 	actions := w.cleanOthers()
 	c := v.Copy
-	if c.OnlyPriorityDiffers || c.OnlyLarger && (v.Job.Holder == Absent || !v.Job.SizeBehind) {
+	noJob := v.Job.Holder == Absent && !c.Adopted
+	if c.OnlyPriorityDiffers || c.OnlyLarger && (noJob || v.Job.Holder != Absent && !v.Job.SizeBehind) {
 		actions = append(actions, Action{Verb: UpdateOffer, Cluster: v.Name, Epoch: w.state.Epoch})
 	}
 	return actions

@@ -189,7 +189,8 @@ func checkSlices(t *testing.T, s State, o Observation, plan Plan) {
 		t.Errorf("a slice whose job is another's stores %+v", plan.Next)
 	}
 	for _, a := range plan.Actions {
-		if v := o.view(a.Cluster); a.Verb != Retract || !a.OnlyCopy || a.Cluster == l.Slice.NextOn || v.Job.NamesWorkload && v.Copy.Finished == nil {
+		if v := o.view(a.Cluster); a.Verb != LiveRead && (a.Verb != Retract || !a.OnlyCopy || a.Cluster == l.Slice.NextOn && (v.Copy.QuotaReserved || v.Copy.Admitted || v.Copy.Finished != nil) ||
+			a.Cluster != l.Slice.NextOn && v.Job.NamesWorkload && v.Copy.Finished == nil) {
 			t.Errorf("a slice whose job is another's does %s", describeAction(a))
 		}
 	}

@@ -240,7 +240,7 @@ func (r *viewReader) word(w string) {
 	case "above":
 		r.job.SizeAbove = true
 	case "replaced":
-		r.view.Replaced = Copy{Holder: Ours, Adopted: outcome == "adopted"}
+		r.view.Replaced, r.view.EarlierWaits = Copy{Holder: Ours, Adopted: outcome == "adopted"}, r.view.EarlierWaits || outcome == "waiting"
 	case "oversized":
 		r.job.SizeBehind = true
 	case "unstamped":

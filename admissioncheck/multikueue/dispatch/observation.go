@@ -138,8 +138,10 @@ type ClusterView struct {
 	// then.
 	Copy Copy
 	Job  Job
-	// Replaced is the copy of the slice that the Workload has taken over from, by which the job may run still.
-	Replaced Copy
+	// Replaced is a copy of a slice that the Workload has taken over from, by which the job may run still: one that a job has taken up, if there is
+	// such a one. EarlierWaits is set while one of them waits for quota there, which is to go before the Workload is offered.
+	Replaced     Copy
+	EarlierWaits bool
 	// Ended is what is known of a job there that is gone.
 	Ended EndedJob
 	// Live is the answer to the last LiveRead, nil if there is none that still holds. An answer holds until the next
@@ -357,7 +359,7 @@ type Job struct {
 	SizeBehind bool
 	// SizeAbove is set if it is OfSlice and asks for more pods of some set than the hub's Workload.
 	SizeAbove bool
-	// OfSlice is set while it names another slice of the hub's job than the Workload, which has taken over from that.
+	// OfSlice is set while it names another slice of the hub's job than the Workload, which has taken over from that, or is passive.
 	OfSlice bool
 	// Since is when it was made; zero if not known.
 	Since time.Time

@@ -10,6 +10,7 @@ func TestAJobThatIsScaledDownIsMadeSmallerWhereItRuns(t *testing.T) {
 		{"and that is all", "bound w1", "quota Ready", "w1 up copy@1 admitted adopted job@1", "Running"},
 		{"its copy alone while the job is not made yet", "bound w1", "quota Ready", "w1 up copy@1 admitted larger",
 			"Starting; UpdateOffer w1@1; CreateJob w1@1"},
+		{"nor while the job is there and not seen", "bound w1", "quota Ready", "w1 up copy@1 admitted adopted larger live@1 copy@1 admitted adopted larger job@1", "Looking"},
 		{"an offer follows", "nominated w1 w2", "quota", "w1 up copy@1 larger \n w2 up copy@1", "Offered; UpdateOffer w1@1; wake in 4s"},
 		{"one that has admitted more than is needed wins", "nominated w1", "quota", "w1 up copy@1 admitted larger",
 			`Won; bound w1; nominated; Ready The workload was admitted on "w1"; event`},

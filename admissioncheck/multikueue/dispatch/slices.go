@@ -96,13 +96,14 @@ func (t decision) confirmTakeover(v ClusterView) Plan {
 }
 
 // takeoverActions offer the slice to the cluster and copy the status of the job, which runs by an earlier one. What was promised of how that stops
-// without the hub holds for the slice, too.
+// without the hub holds for the slice, too. As long as the job is there and not seen, its size is not known.
 func (t decision) takeoverActions(v ClusterView) []Action {
 	actions := t.actions.cleanOthers()
 	switch c := v.Copy; {
 	case v.Job.SizeAbove: // once the slice is admitted, a worker would stop a job that runs more pods than that is for
 		actions = append(actions, Action{Verb: ResizeJob, Cluster: v.Name, Epoch: t.state.Epoch, OnlyShrink: true})
-	case c.Holder == Absent && t.eligibility.ineligibleReason(v) == "" && !t.policy.awaitsLease(v) && t.observed.Local.Check.OthersReady:
+	case !t.hasJobToTakeOver(v):
+	case c.Holder == Absent && !v.EarlierWaits && t.eligibility.ineligibleReason(v) == "" && !t.policy.awaitsLease(v) && t.observed.Local.Check.OthersReady:
 		actions = append(actions, Action{Verb: CreateOffer, Cluster: v.Name, Epoch: t.state.Epoch, StopsOnHubLost: t.state.StopsOnHubLost})
 	case t.state.isCurrentCopy(c) && (c.OnlyPriorityDiffers || c.OnlyLarger) && !c.Deleting:
 		actions = append(actions, Action{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.state.Epoch})
@@ -117,14 +118,37 @@ func (t decision) takeoverActions(v ClusterView) []Action {
 func (t decision) passive() Plan {
 	var actions []Action
 	for _, v := range t.observed.Clusters {
-		inUse := v.Name == t.observed.Local.Slice.NextOn || v.Job.NamesWorkload && v.Copy.Finished == nil
-		if !v.connected() || !isRemovable(v.Copy.Holder) || v.Copy.Deleting || inUse {
+		if !v.connected() || !isRemovable(v.Copy.Holder) || v.Copy.Deleting {
 			continue
 		}
-		for _, a := range t.actions.removeAll(v) {
-			a.OnlyCopy, a.SpareFinished, a.Foreground = true, false, false
-			actions = append(actions, a)
+		used, known := t.isCopyInUse(v)
+		switch {
+		case !known:
+			actions = append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch})
+		case !used:
+			for _, a := range t.actions.removeAll(v) {
+				a.OnlyCopy, a.SpareFinished, a.Foreground = true, false, false
+				actions = append(actions, a)
+			}
 		}
 	}
 	return t.planner.act(SlicePassive, "another slice of the workload has the job", actions...)
+}
+
+// isCopyInUse reports whether the job may run by the copy of a passive slice. A copy that waits for quota is in nobody's use, but in the way of the
+// next one. If a job has taken the copy up and is not seen, the cluster has to be asked by which slice that runs.
+func (t decision) isCopyInUse(v ClusterView) (used, known bool) {
+	c, j := v.Copy, v.Job
+	waits := !c.QuotaReserved && !c.Admitted && c.Finished == nil
+	switch live := t.state.liveAnswer(v); {
+	case v.Name == t.observed.Local.Slice.NextOn:
+		return !waits, true
+	case c.Finished != nil:
+		return false, true
+	case !j.NamesWorkload && !j.OfSlice && c.Adopted && live == nil:
+		return false, false
+	case !j.NamesWorkload && !j.OfSlice && c.Adopted:
+		return live.Job.NamesWorkload, true
+	}
+	return j.NamesWorkload, true
 }

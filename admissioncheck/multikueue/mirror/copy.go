@@ -125,6 +125,9 @@ func (o Original) WorkloadCopy(epoch int64) *kueue.Workload {
 	}
 	delete(annotations, switchyard.OnHubLostAnnotation) // what the hub's own object says is for nobody else
 	maps.Copy(annotations, o.stampAnnotations(epoch))
+	if o.Slice.Replaced.Name != "" {
+		annotations[kueue.WorkloadSliceReplacementForAnnotation] = o.Slice.Replaced.String()
+	}
 	if o.PreemptionGated {
 		from.Spec.PreemptionGates = []kueue.PreemptionGate{{Name: kueue.MultiKueuePreemptionGate}}
 	}

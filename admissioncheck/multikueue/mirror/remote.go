@@ -204,7 +204,7 @@ func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spar
 			return nil, err
 		}
 	}
-	return nil, o.retractWorkload(ctx, c, seen.Workload, r.BelowEpoch)
+	return nil, o.retractWorkload(ctx, c, seen.Workload, r)
 }
 
 // deleteJobs deletes the job that was seen, with all of its members. It says if that was spared because it has ended.
@@ -254,9 +254,10 @@ func (o Original) deleteJob(ctx context.Context, c client.Client, remote client.
 	return deleteObject(ctx, c, remote, options)
 }
 
-// retractWorkload deletes a copy below the epoch, and takes our finalizer off it first.
-func (o Original) retractWorkload(ctx context.Context, c client.Client, seen *kueue.Workload, below int64) error {
-	if seen == nil || !isRemovable(o.holderOf(seen), seen, below) {
+// retractWorkload deletes a copy below the epoch, and takes our finalizer off it first. A copy that is to go without its job must not have changed
+// since: the job may run by it now.
+func (o Original) retractWorkload(ctx context.Context, c client.Client, seen *kueue.Workload, r Removal) error {
+	if seen == nil || !isRemovable(o.holderOf(seen), seen, r.BelowEpoch) {
 		return nil
 	}
 	if slices.Contains(seen.Finalizers, kueue.ResourceInUseFinalizer) {
@@ -264,7 +265,11 @@ func (o Original) retractWorkload(ctx context.Context, c client.Client, seen *ku
 			return err
 		}
 	}
-	return deleteObject(ctx, c, seen, &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(seen.UID)}})
+	only := &metav1.Preconditions{UID: ptr.To(seen.UID)}
+	if r.KeepJob {
+		only.ResourceVersion = ptr.To(seen.ResourceVersion)
+	}
+	return deleteObject(ctx, c, seen, &client.DeleteOptions{Preconditions: only})
 }
 
 func isRemovable(h dispatch.Holder, obj client.Object, below int64) bool {

@@ -22,6 +22,9 @@ type Slice struct {
 	Passive bool
 	// Earlier are the slices that the Workload has taken over from, the latest first, as far as the hub still has them.
 	Earlier []hubworkload.EarlierSlice
+	// Replaced is, on the cluster in question, the one by whose copy the job runs there, the zero value if there is none: the Workload's copy takes
+	// over from that, whichever slices came in between on the hub.
+	Replaced types.NamespacedName
 }
 
 // isOfSlice tells whether a job was made for the Workload or a slice that it has taken over from: all of them have one name in common, which bears
@@ -58,18 +61,41 @@ func (o Original) stampChain(remote client.Object) bool {
 	return true
 }
 
-// ObserveReplaced tells the dispatcher about the copy of the slice before: whether it is there, and whether a job has taken it up.
-func (o Original) ObserveReplaced(remote *kueue.Workload) dispatch.Copy {
-	if remote == nil || !HasOrigin(remote, o.Origin) || OtherHub(remote, o.Hub, o.Adopted) != "" || !workload.IsElastic(remote) ||
-		workload.SliceName(remote) != workload.SliceName(o.Workload) {
-		return dispatch.Copy{}
-	}
-	c := dispatch.Copy{Holder: dispatch.Ours, Epoch: Epoch(remote)}
-	c.Adopted, c.AdoptedBy = adoptingJob(remote)
-	return c
+// EarlierCopies is what the copies of the slices before say of the job on a cluster.
+type EarlierCopies struct {
+	// Replaced is one of them, as the dispatcher is told: one that a job has taken up, if there is such a one.
+	Replaced dispatch.Copy
+	// Waits tells that one of them waits for quota; Running is the newest that has it.
+	Waits   bool
+	Running types.NamespacedName
 }
 
-// passiveJob is what a slice whose job is another's has to know of it: whether that still runs by this one.
+// ObserveEarlier tells about the copies of the slices before, the latest first.
+func (o Original) ObserveEarlier(copies []*kueue.Workload) (e EarlierCopies) {
+	for _, remote := range copies {
+		if !HasOrigin(remote, o.Origin) || OtherHub(remote, o.Hub, o.Adopted) != "" || !workload.IsElastic(remote) ||
+			workload.SliceName(remote) != workload.SliceName(o.Workload) {
+			continue
+		}
+		c := dispatch.Copy{Holder: dispatch.Ours, Epoch: Epoch(remote)}
+		c.Adopted, c.AdoptedBy = adoptingJob(remote)
+		if e.Replaced.Holder == dispatch.Absent || c.Adopted && !e.Replaced.Adopted {
+			e.Replaced = c
+		}
+		over := workload.IsFinished(remote) || !remote.DeletionTimestamp.IsZero()
+		e.Waits = e.Waits || !over && !workload.HasQuota(remote)
+		if !over && workload.HasQuota(remote) && e.Running.Name == "" {
+			e.Running = client.ObjectKeyFromObject(remote)
+		}
+	}
+	return e
+}
+
+// passiveJob is what a slice whose job is another's has to know of it: whether that still runs by this one, or by another.
 func (o Original) passiveJob(remote client.Object) dispatch.Job {
-	return dispatch.Job{NamesWorkload: HasOrigin(remote, o.Origin) && job.PrebuiltWorkloadName(remote) == o.Workload.Name}
+	if !HasOrigin(remote, o.Origin) {
+		return dispatch.Job{}
+	}
+	named := job.PrebuiltWorkloadName(remote) == o.Workload.Name
+	return dispatch.Job{NamesWorkload: named, OfSlice: !named && o.isOfSlice(remote)}
 }

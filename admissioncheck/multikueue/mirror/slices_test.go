@@ -3,6 +3,7 @@ package mirror
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
@@ -15,6 +16,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/workload"
 )
 
 // chain are the slices of an elastic job of two pods that has grown to five, and the job on the worker, which was made for the first.
@@ -130,21 +132,42 @@ func TestASliceWhoseJobIsAnothersRemovesItsCopyOnly(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOfTheSliceBeforeIsToldFromWhatOthersMade(t *testing.T) {
+func TestWhatIsLeftOfTheSlicesBeforeIsToldFromWhatOthersMade(t *testing.T) {
 	first, second, _ := chain()
-	copied := first.WorkloadCopy(2)
-	if got := second.ObserveReplaced(copied); got.Holder != dispatch.Ours || got.Adopted {
+	observe := func(copies ...*kueue.Workload) EarlierCopies { return second.ObserveEarlier(copies) }
+	copied, waiting := first.WorkloadCopy(2), first.WorkloadCopy(2)
+	if got := observe(copied); got.Replaced.Holder != dispatch.Ours || got.Replaced.Adopted || !got.Waits || got.Running.Name != "" {
 		t.Errorf("the copy of the first is %+v", got)
 	}
 	copied.Labels[kueue.JobUIDLabel] = "remote-job-uid"
-	if got := second.ObserveReplaced(copied); !got.Adopted {
-		t.Errorf("one that a job has taken up is %+v", got)
+	workload.ReserveQuota(copied, &kueue.Admission{}, nil, "", time.Unix(0, 0))
+	if got := observe(copied); !got.Replaced.Adopted || got.Waits || got.Running != first.Key() {
+		t.Errorf("one by which the job runs is %+v", got)
+	}
+	if got := observe(waiting, copied); !got.Replaced.Adopted || !got.Waits || got.Running != first.Key() {
+		t.Errorf("with a later one that waits it is %+v", got)
+	}
+	workload.Finish(copied, kueue.ReasonWorkloadSliceReplaced, "", time.Unix(0, 0))
+	if got := observe(copied); !got.Replaced.Adopted || got.Waits || got.Running.Name != "" {
+		t.Errorf("one that was replaced is %+v", got)
 	}
 	copied.Labels[kueue.MultiKueueOriginLabel] = "other"
-	if got := second.ObserveReplaced(copied); got.Holder != dispatch.Absent {
+	if got := observe(copied); got != (EarlierCopies{}) {
 		t.Errorf("one of another hub is %+v", got)
 	}
-	if got := second.ObserveReplaced(nil); got.Holder != dispatch.Absent {
+	if got := observe(); got != (EarlierCopies{}) {
 		t.Errorf("none is %+v", got)
+	}
+}
+
+func TestACopyTakesOverFromTheSliceByWhichTheJobRunsThere(t *testing.T) {
+	_, second, _ := chain()
+	second.Workload.Annotations[kueue.WorkloadSliceReplacementForAnnotation] = "team/in-between"
+	if got := second.WorkloadCopy(2).Annotations[kueue.WorkloadSliceReplacementForAnnotation]; got != "team/in-between" {
+		t.Errorf("where there is none it takes over from %s", got)
+	}
+	second.Slice.Replaced = client.ObjectKey{Namespace: "team", Name: "first"}
+	if got := second.WorkloadCopy(2).Annotations[kueue.WorkloadSliceReplacementForAnnotation]; got != "team/first" {
+		t.Errorf("it takes over from %s", got)
 	}
 }
