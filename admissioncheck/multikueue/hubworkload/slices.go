@@ -1,6 +1,8 @@
 package hubworkload
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,12 +26,27 @@ func ObserveSlice(wl *kueue.Workload, others []*kueue.Workload) dispatch.Slice {
 	if workload.HasQuota(wl) || workload.CountEvictions(wl) > 0 {
 		l.Before = recordBefore(wl, others, len(others))
 	}
+	if !l.Passive {
+		return l
+	}
+	all := append(slices.Clone(others), wl)
 	for _, other := range others {
-		if l.Passive && !workload.IsFinished(other) && workload.HasQuota(other) && !IsPassive(other, nil) && IsYetToBeAdmitted(other) {
-			l.NextOn = DecodeState(other).Bound
+		if !workload.IsFinished(other) && workload.HasQuota(other) && !IsPassive(other, nil) {
+			if state := recordOf(other, all, len(all)); isYetToBeAdmitted(other, state) {
+				l.NextOn = state.Bound
+			}
 		}
 	}
 	return l
+}
+
+// recordOf is what a slice has recorded, or is about to take over.
+func recordOf(wl *kueue.Workload, others []*kueue.Workload, depth int) dispatch.State {
+	state := DecodeState(wl)
+	if before := recordBefore(wl, others, depth); before != nil {
+		return state.TakeOver(*before, workload.CountEvictions(wl))
+	}
+	return state
 }
 
 // recordBefore is what the slice before a Workload has recorded, nil if there is none. One that has not taken over yet what those before it have
@@ -39,10 +56,7 @@ func recordBefore(wl *kueue.Workload, others []*kueue.Workload, depth int) *disp
 		if depth == 0 || !workload.ReplacesSlice(wl, other) {
 			continue
 		}
-		state := DecodeState(other)
-		if before := recordBefore(other, others, depth-1); before != nil {
-			state = state.TakeOver(*before, workload.CountEvictions(other))
-		}
+		state := recordOf(other, others, depth-1)
 		return &state
 	}
 	return nil
@@ -72,7 +86,11 @@ func IsInDispatch(wl *kueue.Workload) bool {
 
 // IsYetToBeAdmitted tells whether a slice waits for the cluster that it is bound to.
 func IsYetToBeAdmitted(wl *kueue.Workload) bool {
-	if state := DecodeState(wl); state.Bound == "" || state.Retreating() {
+	return isYetToBeAdmitted(wl, DecodeState(wl))
+}
+
+func isYetToBeAdmitted(wl *kueue.Workload, state dispatch.State) bool {
+	if state.Bound == "" || state.Retreating() {
 		return false
 	}
 	return !workload.IsAdmitted(wl) && !workload.IsEvicted(wl)
