@@ -80,9 +80,13 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 			return evidence(other, err)
 		}
 	case dispatch.UpdateOffer:
+		current := r.guard.newOfferGuard(o)
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
 			if seen.Workload == nil {
 				return nil, nil
+			}
+			if err := current(ctx); err != nil {
+				return nil, err
 			}
 			return nil, o.UpdateOffer(ctx, c, seen.Workload)
 		}
@@ -119,7 +123,11 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 	case dispatch.SyncSpec:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) { return nil, o.SyncSpec(ctx, c, a.Epoch) }
 	case dispatch.ResizeJob:
+		current := r.guard.newOfferGuard(o)
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			if err := current(ctx); err != nil {
+				return nil, err
+			}
 			if a.OnlyShrink {
 				return nil, o.ShrinkJob(ctx, c, a.Epoch)
 			}

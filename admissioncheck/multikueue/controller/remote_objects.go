@@ -34,15 +34,11 @@ func (c *remoteObjects) lookupRemote(cluster string, o mirror.Original) mirror.F
 
 // lookupEarlier tells of the copies of the slices from which the Workload has taken over.
 func (c *remoteObjects) lookupEarlier(cluster string, o mirror.Original) mirror.EarlierCopies {
-	var copies []*kueue.Workload
-	for _, slice := range o.Slice.Earlier {
-		if obj, _ := c.fleet.Get(cluster, workloadGVK(), slice.ObjectKey); obj != nil {
-			if wl, ok := obj.(*kueue.Workload); ok {
-				copies = append(copies, wl)
-			}
-		}
-	}
-	return o.ObserveEarlier(copies)
+	return o.ObserveEarlier(func(key client.ObjectKey) *kueue.Workload {
+		obj, _ := c.fleet.Get(cluster, workloadGVK(), key)
+		wl, _ := obj.(*kueue.Workload)
+		return wl
+	})
 }
 
 // lastDeletedJob is the job that went last of those of the Workload and of the slices from which it has taken over.

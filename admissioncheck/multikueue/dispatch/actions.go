@@ -70,13 +70,12 @@ func (w workerActions) createOffer(v ClusterView) []Action {
 	}}
 }
 
-// boundActions removes the losers' copies, and brings the priority and the size of the winner's up to date. The size follows that of the job: a
-// worker stops a job that runs more pods than its copy is for and asks for more still.
+// boundActions removes the losers' copies, and brings the priority and the size of the winner's up to date. The size follows that of the job, once that
+// is seen: a worker stops a job that runs more pods than its copy is for and asks for more still.
 func (w workerActions) boundActions(v ClusterView) []Action {
 	actions := w.cleanOthers()
 	c := v.Copy
-	noJob := v.Job.Holder == Absent && !c.Adopted
-	if c.OnlyPriorityDiffers || c.OnlyLarger && (noJob || v.Job.Holder != Absent && !v.Job.SizeBehind) {
+	if c.OnlyPriorityDiffers || c.OnlyLarger && v.Job.Holder != Absent && !v.Job.SizeBehind {
 		actions = append(actions, Action{Verb: UpdateOffer, Cluster: v.Name, Epoch: w.state.Epoch})
 	}
 	return actions

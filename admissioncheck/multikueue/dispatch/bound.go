@@ -114,7 +114,8 @@ func (t decision) startJob(v ClusterView, actions []Action) Plan {
 	}
 	live := t.state.liveAnswer(v)
 	relabelled := live != nil && live.Job.Holder == Relabelled
-	if v.Job.Holder == Absent && (v.Copy.Adopted || relabelled) {
+	lost := t.hasTakenOverJob() && !t.hasJobToTakeOver(v) // nothing tells that it was not made
+	if v.Job.Holder == Absent && (v.Copy.Adopted || relabelled || lost) {
 		return t.confirmLive(v, actions)
 	}
 	if v.Job.Holder == Absent {
@@ -142,7 +143,7 @@ func (t decision) confirmLive(v ClusterView, actions []Action) Plan {
 // called: it makes the phase PhaseFinished. The first case that holds decides. Where none holds, the cache is merely behind.
 func (t decision) decideFromLiveRead(v ClusterView, live Live, actions []Action) Plan {
 	c := live.Copy
-	vanished := !t.state.jobStillThere(v, live) && c.Adopted
+	vanished := !t.state.jobStillThere(v, live) && (c.Adopted || t.hasTakenOverJob() && !t.hasJobToTakeOver(v))
 	switch {
 	case t.state.allowsRun(c) && t.state.lostLabels(c, live.Job):
 		return t.planner.act(Looking, msgRelabelled(v.Name), actions...)

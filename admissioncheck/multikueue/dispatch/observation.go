@@ -110,6 +110,8 @@ type Slice struct {
 	// NextOn is, of a passive one, the cluster where the slice that has the job has yet to be admitted: until then the job runs there by what is left
 	// of the others. Empty if there is none.
 	NextOn string
+	// JobOn is, of a passive one, the cluster that the slice is bound to which has the job; empty if there is none.
+	JobOn string
 	// Replacement is set if it is to take over from another one, and so may be bound before the cluster has admitted it.
 	Replacement bool
 	// Before is the State of the slice from which it has taken over, which that keeps; nil if there is none.

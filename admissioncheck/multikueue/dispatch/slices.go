@@ -67,6 +67,12 @@ func (t decision) hasJobToTakeOver(v ClusterView) bool {
 	return t.state.isCurrentJob(v.Job) || v.Job.Holder == Absent && v.Replaced.Holder == Ours && !v.Replaced.Adopted && !v.Copy.Adopted
 }
 
+// hasTakenOverJob reports whether the job that is bound was made, or was to be, for a slice before this one, and has not been given up since.
+func (t decision) hasTakenOverJob() bool {
+	l := t.observed.Local
+	return l.Slice.Before != nil && l.Slice.Before.Bound == t.state.Bound && t.state.Epoch == max(l.Slice.Before.Epoch, 1) && l.Quota.Evictions == 0
+}
+
 // cannotBeAdmitted reports whether the slice's own copy is over before it was admitted.
 func (t decision) cannotBeAdmitted(c Copy) bool {
 	return t.state.isCurrentCopy(c) && (c.Finished != nil || c.Deactivating || !c.canFollow())
@@ -143,6 +149,8 @@ func (t decision) isCopyInUse(v ClusterView) (used, known bool) {
 	switch live := t.state.liveAnswer(v); {
 	case v.Name == t.observed.Local.Slice.NextOn:
 		return !waits, true
+	case !c.Adopted && !waits && !j.NamesWorkload && !j.OfSlice && v.Name == t.observed.Local.Slice.JobOn: // it tells that no job was made yet
+		return true, true
 	case c.Finished != nil:
 		return false, true
 	case !j.NamesWorkload && !j.OfSlice && c.Adopted && live == nil:

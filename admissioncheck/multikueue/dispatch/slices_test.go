@@ -65,7 +65,11 @@ func TestASliceTakesOverWhereTheJobRuns(t *testing.T) {
 			"RemoteGone; epoch 3; owed w1@2; Retry Admitting remote no longer exists"},
 		{"the cluster has admitted it, and the job is gone", state, local, "w1 up copy@2 admitted", "Looking; LiveRead w1"},
 		{"it was never made", state, local, "w1 up replaced:unadopted", "Offered; CreateOffer w1@2"},
-		{"it was never made, and is now", state, "quota Ready slice=epoch_2;_bound_w1", "w1 up copy@2 admitted", "Starting; CreateJob w1@2"},
+		{"it was never made, and is now", state, "quota Ready slice=epoch_2;_bound_w1", "w1 up copy@2 admitted replaced:unadopted", "Starting; CreateJob w1@2"},
+		{"nothing tells that it was not made", state, "quota Ready slice=epoch_2;_bound_w1", "w1 up copy@2 admitted", "Looking; LiveRead w1"},
+		{"and it is not there", state, "quota Ready slice=epoch_2;_bound_w1", "w1 up copy@2 admitted live@2 copy@2 admitted",
+			`ResultUnknown; Ready Result unknown: the job is gone from worker cluster "w1" and nobody saw how it ended; delete the workload, or deactivate and reactivate it to run it again`},
+		{"it has been evicted since, and runs anew", "epoch 3 of r1; bound w1", "quota Ready evictions=1 slice=epoch_2;_bound_w1", "w1 up copy@3 admitted", "Starting; CreateJob w1@3"},
 	})
 }
 

@@ -32,9 +32,11 @@ func ObserveSlice(wl *kueue.Workload, others []*kueue.Workload) dispatch.Slice {
 	all := append(slices.Clone(others), wl)
 	for _, other := range others {
 		if !workload.IsFinished(other) && workload.HasQuota(other) && !IsPassive(other, nil) {
-			if state := recordOf(other, all, len(all)); isYetToBeAdmitted(other, state) {
+			state := recordOf(other, all, len(all))
+			if isYetToBeAdmitted(other, state) {
 				l.NextOn = state.Bound
 			}
+			l.JobOn = state.Bound
 		}
 	}
 	return l
@@ -96,10 +98,12 @@ func isYetToBeAdmitted(wl *kueue.Workload, state dispatch.State) bool {
 	return !workload.IsAdmitted(wl) && !workload.IsEvicted(wl)
 }
 
-// EarlierSlice is one that another has taken over from. Its UID is empty if the hub does not have it any more.
+// EarlierSlice is one that another has taken over from. Its UID is empty if the hub does not have it any more; Admitted tells that its job may have
+// been made.
 type EarlierSlice struct {
 	client.ObjectKey
-	UID types.UID
+	UID      types.UID
+	Admitted bool
 }
 
 // EarlierSlices follows the chain of slices back, as far as the hub has them, the latest first.
@@ -114,7 +118,7 @@ func EarlierSlices(wl *kueue.Workload, others []*kueue.Workload) []EarlierSlice 
 		at = nil
 		for _, other := range others {
 			if client.ObjectKeyFromObject(other) == key {
-				at, slice.UID = other, other.UID
+				at, slice.UID, slice.Admitted = other, other.UID, workload.IsAdmitted(other)
 			}
 		}
 		earlier = append(earlier, slice)

@@ -38,7 +38,7 @@ func (o Original) isOfSlice(remote client.Object) bool {
 	}
 	named := types.NamespacedName{Namespace: remote.GetNamespace(), Name: job.PrebuiltWorkloadName(remote)}
 	made := types.UID(remote.GetAnnotations()[switchyard.OwnerUIDAnnotation])
-	return made != "" && slices.Contains(o.Slice.Earlier, hubworkload.EarlierSlice{ObjectKey: named, UID: made})
+	return made != "" && slices.ContainsFunc(o.Slice.Earlier, func(s hubworkload.EarlierSlice) bool { return s.ObjectKey == named && s.UID == made })
 }
 
 // namesEarlier tells whether a job says by name that it is for a slice that the Workload has taken over from.
@@ -63,30 +63,36 @@ func (o Original) stampChain(remote client.Object) bool {
 
 // EarlierCopies is what the copies of the slices before say of the job on a cluster.
 type EarlierCopies struct {
-	// Replaced is one of them, as the dispatcher is told: one that a job has taken up, if there is such a one.
+	// Replaced is one of them, as the dispatcher is told: one that a job has taken up, if there is such a one. One that none has tells that there
+	// never was a job only if that is so of every slice that was admitted, because each may have had it.
 	Replaced dispatch.Copy
-	// Waits tells that one of them waits for quota; Running is the newest that has it.
+	// Waits tells that one of them waits for quota, which its slice will remove; Running is the newest that has quota.
 	Waits   bool
 	Running types.NamespacedName
 }
 
-// ObserveEarlier tells about the copies of the slices before, the latest first.
-func (o Original) ObserveEarlier(copies []*kueue.Workload) (e EarlierCopies) {
-	for _, remote := range copies {
-		if !HasOrigin(remote, o.Origin) || OtherHub(remote, o.Hub, o.Adopted) != "" || !workload.IsElastic(remote) ||
-			workload.SliceName(remote) != workload.SliceName(o.Workload) {
-			continue
+// ObserveEarlier tells about the copies of the slices before on a cluster, as they are found there.
+func (o Original) ObserveEarlier(find func(types.NamespacedName) *kueue.Workload) (e EarlierCopies) {
+	proven := true
+	for _, slice := range o.Slice.Earlier {
+		c, remote := dispatch.Copy{}, find(slice.ObjectKey)
+		if remote != nil && HasOrigin(remote, o.Origin) && OtherHub(remote, o.Hub, o.Adopted) == "" && workload.IsElastic(remote) &&
+			workload.SliceName(remote) == workload.SliceName(o.Workload) {
+			c = dispatch.Copy{Holder: dispatch.Ours, Epoch: Epoch(remote)}
+			c.Adopted, c.AdoptedBy = adoptingJob(remote)
+			over := workload.IsFinished(remote) || !remote.DeletionTimestamp.IsZero()
+			e.Waits = e.Waits || !over && !workload.HasQuota(remote) && slice.UID != ""
+			if !over && workload.HasQuota(remote) && e.Running.Name == "" {
+				e.Running = client.ObjectKeyFromObject(remote)
+			}
 		}
-		c := dispatch.Copy{Holder: dispatch.Ours, Epoch: Epoch(remote)}
-		c.Adopted, c.AdoptedBy = adoptingJob(remote)
-		if e.Replaced.Holder == dispatch.Absent || c.Adopted && !e.Replaced.Adopted {
+		if c.Holder != dispatch.Absent && (slice.Admitted || c.Adopted) && (e.Replaced.Holder == dispatch.Absent || c.Adopted && !e.Replaced.Adopted) {
 			e.Replaced = c
 		}
-		over := workload.IsFinished(remote) || !remote.DeletionTimestamp.IsZero()
-		e.Waits = e.Waits || !over && !workload.HasQuota(remote)
-		if !over && workload.HasQuota(remote) && e.Running.Name == "" {
-			e.Running = client.ObjectKeyFromObject(remote)
-		}
+		proven = proven && slice.UID != "" && (!slice.Admitted || c.Holder != dispatch.Absent)
+	}
+	if !proven && !e.Replaced.Adopted {
+		e.Replaced = dispatch.Copy{}
 	}
 	return e
 }

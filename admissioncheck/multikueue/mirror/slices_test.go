@@ -134,8 +134,20 @@ func TestASliceWhoseJobIsAnothersRemovesItsCopyOnly(t *testing.T) {
 
 func TestWhatIsLeftOfTheSlicesBeforeIsToldFromWhatOthersMade(t *testing.T) {
 	first, second, _ := chain()
-	observe := func(copies ...*kueue.Workload) EarlierCopies { return second.ObserveEarlier(copies) }
+	second.Slice.Earlier[0].Admitted = true
+	between := hubworkload.EarlierSlice{ObjectKey: client.ObjectKey{Namespace: "team", Name: "between"}, UID: "between-uid"}
+	observe := func(copies ...*kueue.Workload) EarlierCopies {
+		return second.ObserveEarlier(func(key client.ObjectKey) *kueue.Workload {
+			for _, wl := range copies {
+				if client.ObjectKeyFromObject(wl) == key {
+					return wl
+				}
+			}
+			return nil
+		})
+	}
 	copied, waiting := first.WorkloadCopy(2), first.WorkloadCopy(2)
+	waiting.Name, waiting.Namespace = between.Name, between.Namespace
 	if got := observe(copied); got.Replaced.Holder != dispatch.Ours || got.Replaced.Adopted || !got.Waits || got.Running.Name != "" {
 		t.Errorf("the copy of the first is %+v", got)
 	}
@@ -143,6 +155,10 @@ func TestWhatIsLeftOfTheSlicesBeforeIsToldFromWhatOthersMade(t *testing.T) {
 	workload.ReserveQuota(copied, &kueue.Admission{}, nil, "", time.Unix(0, 0))
 	if got := observe(copied); !got.Replaced.Adopted || got.Waits || got.Running != first.Key() {
 		t.Errorf("one by which the job runs is %+v", got)
+	}
+	second.Slice.Earlier = append([]hubworkload.EarlierSlice{between}, second.Slice.Earlier...)
+	if got := observe(waiting); got.Replaced.Holder != dispatch.Absent || !got.Waits {
+		t.Errorf("one that waits, without that of the first, is %+v", got)
 	}
 	if got := observe(waiting, copied); !got.Replaced.Adopted || !got.Waits || got.Running != first.Key() {
 		t.Errorf("with a later one that waits it is %+v", got)
