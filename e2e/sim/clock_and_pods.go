@@ -105,6 +105,11 @@ func (w *workerClusters) nextEvent(until time.Time) (at time.Time, happen func()
 // something about that before time goes by: else a clock that runs without steps would break the law.
 func (c *worker) mustStopJob(name string, job remoteJob) bool {
 	obj, there := c.workloads[name]
+	if job.elastic {
+		runs, _ := c.chooseSlice(name, job)
+		obj, there = c.workloads[runs]
+		obj.owner = job.owner // it has taken that up
+	}
 	return there && (obj.deactivating || obj.evicted) && obj.owner == job.owner && job.running && job.stopAt.IsZero()
 }
 
@@ -184,8 +189,8 @@ func (w *workerClusters) stepFence(c *worker) {
 		w.logf("%s: the fence stops %s", c.name, stop.Name)
 		obj.deactivating, obj.evicted = true, obj.evicted || obj.quota
 		w.putRemoteWorkload(c, stop.Name, obj)
-		if job, ok := c.jobs[stop.Name]; ok && job.running {
-			w.putJob(c, stop.Name, w.stopPods(job))
+		if job, ok := c.jobs[jobOf(stop.Name)]; ok && job.running && !c.permit(stop.Name, job).goOn {
+			w.putJob(c, jobOf(stop.Name), w.stopPods(job))
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (w *World) Run(script string) error {
 // are taken out of it.
 func (w *World) RunCommand(line string) error {
 	line, _, _ = strings.Cut(line, "#")
-	words := strings.Fields(line)
+	words := strings.Fields(w.resolveSlices(line))
 	if len(words) == 0 {
 		return nil
 	}
@@ -72,7 +72,7 @@ func newCommands() map[string]func(command) error {
 		"crash": crashHub, "restart": restartHub, "list": setListed(true), "unlist": setListed(false),
 		"stamp": overwriteStamp, "scribble": corruptRecord, "remove": removeObject, "wipe": wipeNamespace, "out-of-sync": setOutOfSync, "foreign": createForeign, "forget": dropRecord,
 		"forge": forgeJob, "relabel": relabelJob,
-		"reprioritize": setPriority, "resize": setGPU, "slow": setSlow(true), "fast": setSlow(false), "drop": dropWatches,
+		"reprioritize": setPriority, "resize": setGPU, "scale": scaleJob, "slow": setSlow(true), "fast": setSlow(false), "drop": dropWatches,
 
 		"policy": setPolicy, "stock": useStockWorker, "skew": setSkew, "down": stopWorkerProgram, "gone": destroyCluster, "back": restoreCluster,
 		"deny": setRenewalDenied(true), "grant": setRenewalDenied(false),
@@ -184,9 +184,9 @@ func nominateClusters(c command) error {
 	return nil
 }
 
-// submitJob j1 gpu=4 run=30s ttl=10s kill=30s with=j2 taint=tolerates checks=wait jobs=theirs status=stale
+// submitJob j1 gpu=4 run=30s ttl=10s kill=30s with=j2 taint=tolerates checks=wait jobs=theirs status=stale, or submit j1 elastic gpu=2 run=1h
 func submitJob(c command) error {
-	if _, exists := c.hub.workloads[c.arg(0)]; exists {
+	if _, exists := c.hub.workloads[c.arg(0)]; exists || len(c.hub.slicesOf(c.arg(0))) > 0 {
 		return nil
 	}
 	gpu, err := strconv.ParseInt(c.option("gpu", "1"), 10, 64)
@@ -206,11 +206,17 @@ func submitJob(c command) error {
 		return err
 	}
 	c.hub.lastVersion++
-	c.World.submitWorkload(workload{
+	item := workload{
 		name: c.arg(0), jobUID: c.hub.lastVersion, jobRV: c.hub.lastVersion, gpu: gpu, duration: run, ttl: ttl, killGrace: kill, sibling: c.option("with", ""),
 		tolerates: c.option("taint", "") == "tolerates", otherChecksPending: c.option("checks", "") == "wait", foreignController: c.option("jobs", "") == "theirs",
 		staleStatus: c.option("status", "") == "stale",
-	})
+	}
+	if slices.Contains(c.args, "elastic") {
+		item.asked = gpu
+		c.submitNextSlice(item, "")
+		return nil
+	}
+	c.World.submitWorkload(item)
 	return nil
 }
 
@@ -223,9 +229,22 @@ func (c command) updateWorkload(change func(*workload)) error {
 	return nil
 }
 
+// updateWorkloads is updateWorkload for all slices of the job, if it is an elastic one.
+func (c command) updateWorkloads(change func(*workload)) error {
+	all := c.hub.slicesOf(jobOf(c.arg(0)))
+	if item, ok := c.hub.workloads[c.arg(0)]; ok && !item.elastic {
+		all = []workload{item}
+	}
+	for _, item := range all {
+		change(&item)
+		c.putWorkload(item)
+	}
+	return nil
+}
+
 // deleteHubJob j1: the job, and its Workload with it.
 func deleteHubJob(c command) error {
-	return c.updateWorkload(func(item *workload) { item.deleting, item.retained, item.jobUID = true, false, 0 })
+	return c.updateWorkloads(func(item *workload) { item.deleting, item.retained, item.jobUID = true, false, 0 })
 }
 
 // evict hub j1, or evict w1 j1 [for=1m]: how long the worker does not admit it again.
@@ -234,6 +253,7 @@ func evictWorkload(c command) error {
 		item, ok := c.hub.workloads[c.arg(1)]
 		if ok && item.quota && !item.evicted && item.finished == nil && (!item.deleting || item.retained) {
 			c.history.excuseResults(item.uid, time.Time{})
+			c.noteEvictedWithNext(item)
 			c.putWorkload(c.World.markEvicted(item, "Preempted to accommodate another workload"))
 		}
 		return nil
@@ -253,6 +273,7 @@ func evictWorkload(c command) error {
 func (c command) updateRemoteWorkload(change func(*remoteWorkload)) error {
 	w := c.lookupWorker(c.arg(0))
 	if obj, ok := w.workloads[c.arg(1)]; ok && obj.ours {
+		w.disturb(c.arg(1))
 		change(&obj)
 		c.putRemoteWorkload(w, c.arg(1), obj)
 	}
@@ -301,10 +322,11 @@ func setListed(listed bool) func(command) error {
 // removeObject w1 job j1, or remove w1 copy j1: by hand, as kubectl does it. It does not wait for the pods.
 func removeObject(c command) error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(2)
-	if _, ok := w.jobs[name]; ok && c.arg(1) == "job" {
-		c.deleteInBackground(w, name)
+	if _, ok := w.jobs[jobOf(name)]; ok && c.arg(1) == "job" {
+		c.deleteInBackground(w, jobOf(name))
 	}
 	if _, ok := w.workloads[name]; ok && c.arg(1) == "copy" && !w.isDown(c.now) {
+		w.disturb(name)
 		c.removeRemoteWorkload(w, name)
 		c.stopPodsAtOnce(w, name)
 	}
@@ -319,9 +341,10 @@ func overwriteStamp(c command) error {
 	if err != nil {
 		return err
 	}
-	if job, ok := w.jobs[name]; ok && job.ours && c.arg(1) == "job" {
+	w.disturb(name)
+	if job, ok := w.jobs[jobOf(name)]; ok && job.ours && c.arg(1) == "job" {
 		job.forgedEpoch = epoch
-		c.putJob(w, name, job)
+		c.putJob(w, jobOf(name), job)
 	}
 	if obj, ok := w.workloads[name]; ok && obj.ours && c.arg(1) == "copy" {
 		obj.forgedEpoch = epoch
@@ -334,7 +357,7 @@ func overwriteStamp(c command) error {
 func corruptRecord(c command) error {
 	return c.updateWorkload(func(item *workload) {
 		if item.record != nil {
-			c.history.recordsLost[item.uid] = true
+			c.history.recordsLost[c.history.root(item.uid)] = true
 			item.record = &dispatch.Record{Message: "epoch 9223372036854775807"}
 		}
 	})
@@ -344,6 +367,7 @@ func corruptRecord(c command) error {
 func wipeNamespace(c command) error {
 	w := c.lookupWorker(c.arg(0))
 	for _, name := range w.objectNames() {
+		w.disturb(name)
 		if w.jobs[name].ours {
 			c.deleteInBackground(w, name)
 		}
@@ -357,14 +381,15 @@ func wipeNamespace(c command) error {
 // stopPodsAtOnce is what the worker's program does about a job that has lost its permission: within no time to speak of,
 // which matters as soon as clocks run and no program takes a step.
 func (w *workerClusters) stopPodsAtOnce(c *worker, name string) {
-	if job, ok := c.jobs[name]; ok && job.ours && job.running {
-		w.putJob(c, name, w.stopPods(job))
+	job, ok := c.jobs[jobOf(name)]
+	if ok && job.ours && job.running && (!job.elastic || !c.permitSlice(jobOf(name), job).goOn) {
+		w.putJob(c, jobOf(name), w.stopPods(job))
 	}
 }
 
 func setOutOfSync(c command) error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(1)
-	job, there := w.jobs[name]
+	job, there := w.jobs[jobOf(name)]
 	return c.updateRemoteWorkload(func(obj *remoteWorkload) {
 		if obj.adopted && obj.finished == nil && there && job.finished == nil && !w.isDown(c.now) {
 			defer c.stopPodsAtOnce(w, name)
@@ -377,10 +402,10 @@ func setOutOfSync(c command) error {
 func createForeign(c command) error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(1)
 	_, hasCopy := w.workloads[name]
-	_, hasJob := w.jobs[name]
+	_, hasJob := w.jobs[jobOf(name)]
 	if !hasCopy && !hasJob {
 		c.putRemoteWorkload(w, name, remoteWorkload{gpu: 1, duration: time.Minute, ttl: -1, createdAt: c.now})
-		c.putJob(w, name, remoteJob{duration: time.Minute, ttl: -1})
+		c.putJob(w, jobOf(name), remoteJob{duration: time.Minute, ttl: -1})
 	}
 	return nil
 }
@@ -389,7 +414,7 @@ func createForeign(c command) error {
 func dropRecord(c command) error {
 	return c.updateWorkload(func(item *workload) {
 		if item.record != nil {
-			c.history.recordsLost[item.uid] = true
+			c.history.recordsLost[c.history.root(item.uid)] = true
 			item.record = nil
 		}
 	})
@@ -400,7 +425,7 @@ func setPriority(c command) error {
 	if err != nil {
 		return err
 	}
-	return c.updateWorkload(func(item *workload) { item.priority = n })
+	return c.updateWorkloads(func(item *workload) { item.priority = n })
 }
 
 // setGPU j1 2: only while it is queued, as the public API has it.
@@ -410,7 +435,7 @@ func setGPU(c command) error {
 		return err
 	}
 	return c.updateWorkload(func(item *workload) {
-		if !item.quota {
+		if !item.quota && !item.elastic {
 			item.gpu = n
 		}
 	})

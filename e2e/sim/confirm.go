@@ -36,7 +36,7 @@ func (t *decision) confirmOffer() error {
 // isMadeFor reports whether all that is seen on a worker was made for the Workload.
 func (w *program) isMadeFor(c *worker, item workload) bool {
 	r := w.driver.remotes[c.name]
-	obj, job := r.informers.workloads.get(item.name), r.informers.jobs.get(item.name)
+	obj, job := r.informers.workloads.get(item.name), r.informers.jobs.get(jobOf(item.name))
 	return (obj.exists || job.exists) && (!obj.exists || obj.value.uid == item.uid) && (!job.exists || job.value.uid == item.uid)
 }
 

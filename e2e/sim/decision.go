@@ -61,6 +61,10 @@ func (w *World) checkpoint() checkpoint { return checkpoint{w.version, w.command
 func (w *World) newDecision(item workload, f callFault) *decision {
 	t := &w.decision // the one before is over
 	*t = decision{World: w, item: item, fault: f, state: item.state(), policy: w.policyFor(item)}
+	if item.elastic {
+		t.item.view = w.viewSlice(item)
+		item = t.item
+	}
 	t.obs = w.observe(item)
 	if t.obs.Local.Siblings.Pin != "" {
 		w.history.lastPinned[item.uid] = w.now
@@ -224,12 +228,16 @@ func (t *decision) runAction(a dispatch.Action) error {
 		}
 		return t.createOffer(c, a)
 	case dispatch.UpdateOffer:
+		if err := t.confirmOffer(); err != nil {
+			return err
+		}
 		return t.updateOffer(c, a)
 	case dispatch.CreateJob:
 		return t.createJob(c, a)
 	case dispatch.Retract:
-		how := removalOptions{spareFinished: a.SpareFinished, foreground: a.Foreground}
-		if job, there := c.jobs[t.item.name]; there && job.running && a.Foreground && !t.item.quota {
+		how := removalOptions{spareFinished: a.SpareFinished, foreground: a.Foreground, keepJob: a.OnlyCopy}
+		how.unchanged = func(obj remoteWorkload) bool { return obj == t.driver.remotes[c.name].informers.workloads.get(t.item.name).value }
+		if job, there := c.jobs[jobOf(t.item.name)]; there && !a.OnlyCopy && job.running && a.Foreground && !t.item.quota {
 			t.recordEvent(RemovedWithoutQuota)
 		}
 		how.confirm = func() error { return t.confirmRemoval(c, t.item) }
@@ -243,10 +251,15 @@ func (t *decision) runAction(a dispatch.Action) error {
 	case dispatch.LiveRead:
 		return t.readLive(c, a)
 	case dispatch.CopyStatus:
-		return t.copyJobStatus(t.driver.remotes[a.Cluster].informers.jobs.get(t.item.name))
+		return t.copyJobStatus(t.driver.remotes[a.Cluster].informers.jobs.get(jobOf(t.item.name)))
 	case dispatch.DrainStatus:
 		return t.setJobStatus(jobStatus{})
-	case dispatch.Finish, dispatch.SyncSpec, dispatch.ResizeJob: // the first is the caller's; no job of the simulation changes what another follows
+	case dispatch.ResizeJob:
+		if err := t.confirmOffer(); err != nil {
+			return err
+		}
+		return t.resizeJob(c, a)
+	case dispatch.Finish, dispatch.SyncSpec: // the first is the caller's; no job of the simulation changes what another follows
 	}
 	panic(fmt.Sprintf("sim: unknown verb %s", a.Verb))
 }
@@ -260,7 +273,11 @@ func (w *World) sweepOrphans(c *worker) {
 	for _, name := range cachedNames(r) {
 		item := w.driver.localInformer.get(name)
 		orphan := func(o owner) bool { return o.ours && (!item.exists || item.value.uid != o.uid) }
-		if !orphan(r.informers.workloads.cache[name].owner) && !r.informers.jobs.cache[name].isRemovable(func(o owner, _ int64) bool { return orphan(o) }) {
+		if isElasticJob(r, name) {
+			w.sweepSlices(c, name)
+			continue
+		}
+		if !orphan(r.informers.workloads.cache[name].owner) && !r.informers.jobs.cache[name].isRemovable(item.value, func(o owner, _ int64) bool { return orphan(o) }) {
 			continue
 		}
 		how := removalOptions{foreground: true, confirm: func() error { return w.confirmOrphanRemoval(c, name, item) }}

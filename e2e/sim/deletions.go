@@ -22,8 +22,8 @@ func (l *history) checkQuotaRelease(w *program, item workload, cluster string) {
 	if c == nil {
 		return
 	}
-	job, there := c.jobs[item.name]
-	running := there && job.running && job.uid == item.uid
+	job, there := c.jobs[jobOf(item.name)]
+	running := there && job.running && l.sameRun(job.uid, item.uid)
 	excused := w.isGraceOver(cluster) || w.hub.declaredGone[cluster] || w.isCacheBehind(c, item.name)
 	w.mustHold(invQuotaAfterStop, !running || excused, "%s on %s", item.name, cluster)
 	w.recordEvent(QuotaAwaited)
@@ -34,7 +34,7 @@ func (w *program) isCacheBehind(c *worker, name string) bool {
 	if w.driver.remotes[c.name].link.State != dispatch.Connected {
 		return false
 	}
-	return c.informers.workloads.isBehind(name) || c.informers.jobs.isBehind(name)
+	return c.informers.workloads.isBehind(name) || c.informers.jobs.isBehind(jobOf(name))
 }
 
 // checkUnbinding checks a write by which a Workload loses its binding or its debts without a retreat.
@@ -62,11 +62,11 @@ func (l *history) checkPredecessors(t *decision, c *worker) {
 		if other == c || r.link.State == dispatch.Connected || t.isGraceOver(other.name) || t.hub.declaredGone[other.name] {
 			continue
 		}
-		job, obj := r.informers.jobs.get(t.item.name), r.informers.workloads.get(t.item.name)
-		runs := job.exists && job.value.holder(t.item) == dispatch.Predecessor && job.value.finished == nil
+		job, obj := r.informers.jobs.get(jobOf(t.item.name)), r.informers.workloads.get(t.item.name)
+		runs := job.exists && jobHolder(t.item, job.value) == dispatch.Predecessor && job.value.finished == nil
 		may := obj.exists && obj.value.holder(t.item) == dispatch.Predecessor && (obj.value.admitted || obj.value.adopted) && obj.value.finished == nil
 		ended := job.exists && job.value.finished != nil
-		t.mustHold(invPredecessor, !runs && (!may || ended) || l.recordsLost[t.item.uid], "%s on %s, while its predecessor's was seen on %s", t.item.name, c.name, other.name)
+		t.mustHold(invPredecessor, !runs && (!may || ended) || l.isRecordLost(t.item.uid), "%s on %s, while its predecessor's was seen on %s", t.item.name, c.name, other.name)
 	}
 }
 
@@ -103,17 +103,23 @@ func discardWorkload(c command) error {
 			return
 		}
 		item.deleting, item.retained = true, true
+		if item.elastic && item.finished != nil {
+			c.history.recordsLost[c.history.root(item.uid)] = true // it goes at once, with what the next one has not taken over yet
+		}
 		c.history.excuseResults(item.uid, time.Time{}) // who deletes it wants it run again
 		if item.finished == nil && item.quota {
 			c.recordEvent(DeletedRetained)
+			if item.elastic {
+				c.recordEvent(SliceDiscarded)
+			}
 		}
 	})
 }
 
 // remakeJob j1: a user deletes the job and makes it anew, and its Workload is there still.
 func remakeJob(c command) error {
-	return c.updateWorkload(func(item *workload) {
-		c.hub.lastVersion++
+	c.hub.lastVersion++
+	return c.updateWorkloads(func(item *workload) {
 		item.jobUID, item.jobRV, item.status = c.hub.lastVersion, c.hub.lastVersion, jobStatus{}
 		item.retained = false
 		if item.bound != "" {

@@ -28,7 +28,7 @@ func (w *program) assignDrainSlot(c *worker) {
 	var bound []admission.Key
 	owners := map[admission.Key]string{}
 	for _, name := range w.hub.workloadNames() {
-		if item := p.localInformer.get(name); item.exists && isBoundTo(item.value, c.name) {
+		if item := p.localInformer.get(name); item.exists && isBoundTo(item.value, c.name) && (!item.value.elastic || item.value.finished == nil) {
 			bound = append(bound, workloadKey(name))
 			owners[workloadKey(name)] = item.value.ownerName()
 		}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
@@ -106,6 +107,9 @@ func (w *program) startDriver(old int) {
 
 // crashDriver ends the program.
 func (w *program) crashDriver() {
+	if w.isTakingOver() {
+		w.recordEvent(TakeoverInterrupted)
+	}
 	w.driver, w.hub.watcher = nil, nil
 	for _, c := range w.workers {
 		c.informers = newInformers()
@@ -165,7 +169,7 @@ func (w *program) deliverRemote(c *worker, kind string) bool {
 		r.liveReads = map[string]liveAnswer{}
 	}
 	if !w.parts.DriverBugs.KeepsLiveReads {
-		delete(r.liveReads, name)
+		maps.DeleteFunc(r.liveReads, func(of string, _ liveAnswer) bool { return of == name || kind == "jobs" && jobOf(of) == name })
 	}
 	w.markChanged()
 	return true

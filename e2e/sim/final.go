@@ -61,9 +61,12 @@ func (w *World) checkAtRest() {
 		if c == nil || item.finished != nil || item.deleting || w.history.violation != "" {
 			continue
 		}
-		job, there := c.jobs[name]
-		if !there || !job.ours || job.uid != item.uid || !item.ownsJob() {
+		job, there := c.jobs[jobOf(name)]
+		if !there || !job.ours || !w.history.sameRun(job.uid, item.uid) || !item.ownsJob() || item.elastic && !w.hasJobNow(item) {
 			continue
+		}
+		if item.elastic {
+			w.checkSlicesAtRest(item, c, job)
 		}
 		w.mustHold(invEviction, !item.evicted || !job.running || !job.stopAt.IsZero(), "%s runs on %s", name, c.name)
 		w.mustHold(invStatusShown, item.status == job.status() || item.evicted && item.status == job.actualStatus(), "%s on %s", name, c.name)
@@ -122,7 +125,7 @@ func (w *workerClusters) checkPrioritiesAtRest() {
 	for _, c := range w.workers {
 		for name, obj := range c.workloads {
 			item := w.hub.workloads[name]
-			if obj.ours && obj.uid == item.uid && item.quota && !item.evicted {
+			if obj.ours && obj.uid == item.uid && item.quota && !item.evicted && (!item.elastic || w.hasJobNow(item)) {
 				w.mustHold(invPriority, obj.priority == item.priority, "%s on %s", name, c.name)
 			}
 		}
@@ -132,7 +135,7 @@ func (w *workerClusters) checkPrioritiesAtRest() {
 // isRefusedForEpoch reports whether the hub has lost the record of a Workload of which a worker remembers a later epoch, with nothing left that
 // shows it: the worker refuses what the hub offers, for as long as it remembers, and says so.
 func (w *workerClusters) isRefusedForEpoch(item workload) bool {
-	return w.history.recordsLost[item.uid] && slices.ContainsFunc(w.workers, func(c *worker) bool {
+	return w.history.isRecordLost(item.uid) && slices.ContainsFunc(w.workers, func(c *worker) bool {
 		return c.knownEpoch(item.name, item.uid) > item.state().Epoch
 	})
 }
@@ -161,10 +164,12 @@ func (w *World) checkFinal() {
 func (w *program) isTrueReason(item workload, because dispatch.Reason) bool {
 	switch because {
 	case dispatch.ResultUnknown:
-		job, there := w.lookupWorker(item.bound).jobs[item.name]
-		return !there || jobHolder(item, job) == dispatch.Foreign // somebody's own, whatever label it bears
+		job, there := w.lookupWorker(item.bound).jobs[jobOf(item.name)]
+		return !there || item.elastic && job.uid == 0 || jobHolder(item, job) == dispatch.Foreign // somebody's own, whatever label it bears
 	case dispatch.NoQuota:
-		return item.inactive || w.hub.freeQuota() < item.gpu
+		return item.inactive || !w.hub.mayReserve(item)
+	case dispatch.SlicePassive:
+		return item.inactive || !w.hub.mayReserve(item)
 	case dispatch.NoCluster:
 		pin := w.observeLocal(item).Siblings.Pin
 		return !slices.ContainsFunc(w.hub.listed, func(c string) bool {
@@ -174,6 +179,9 @@ func (w *program) isTrueReason(item workload, because dispatch.Reason) bool {
 	case dispatch.SiblingWait:
 		return w.observeLocal(item).Siblings.Awaited
 	case dispatch.Offered:
+		if item.bound != "" {
+			return w.waitsForRoom(item)
+		}
 		if w.observeLocal(item).Siblings.Awaited {
 			return w.policy.Dispatcher == dispatch.External // which may nominate who has to wait for a sibling
 		}
@@ -195,7 +203,7 @@ func (w *program) isTrueReason(item workload, because dispatch.Reason) bool {
 
 func (w *workerClusters) hasNameCollision(c *worker, name string) bool {
 	obj, hasCopy := c.workloads[name]
-	job, hasJob := c.jobs[name]
+	job, hasJob := c.jobs[jobOf(name)]
 	return hasCopy && !obj.ours || hasJob && (!job.ours || job.uid == 0 && !job.namesWorkload)
 }
 
@@ -208,12 +216,16 @@ func (w *workerClusters) checkObjectOwner(c *worker, name string) {
 		}
 		s := item.state()
 		offered := s.Bound == "" && !isJob && slices.Contains(s.Nominated, c.name)
-		return alive && o.uid == item.uid && item.finished == nil && item.quota && epoch == s.Epoch && (offered || s.Bound == c.name)
+		return alive && w.history.sameRun(o.uid, item.uid) && item.finished == nil && item.quota && epoch == s.Epoch && (offered || s.Bound == c.name)
 	}
 	if obj, ok := c.workloads[name]; ok {
-		w.mustHold(invNoOrphan, wanted(obj.owner, obj.stampedEpoch(), false), "copy of %s on %s", name, c.name)
+		w.mustHold(invNoOrphan, wanted(obj.owner, obj.stampedEpoch(), false) || item.elastic && w.isCopyInUse(c, item), "copy of %s on %s", name, c.name)
 	}
-	if job, ok := c.jobs[name]; ok && (job.uid != 0 || job.namesWorkload) {
+	if c.jobs[name].elastic {
+		item, alive = w.sliceWithJob(workload{name: name})
+	}
+	forged := w.isForgedSliceJob(c, name) // which stays until a person has looked, because nobody knows how the hub's has ended
+	if job, ok := c.jobs[name]; ok && !forged && (job.uid != 0 || job.namesWorkload) {
 		w.mustHold(invNoOrphan, wanted(job.owner, job.stampedEpoch(), true), "job of %s on %s", name, c.name)
 	}
 }

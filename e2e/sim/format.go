@@ -11,14 +11,16 @@ import (
 func formatAction(a dispatch.Action) string {
 	switch a.Verb {
 	case dispatch.Retract:
-		return fmt.Sprintf("%s from %s below epoch %d", a.Verb, a.Cluster, a.Epoch)
+		return fmt.Sprintf("%s from %s below epoch %d%s", a.Verb, a.Cluster, a.Epoch, map[bool]string{true: ", the copy only"}[a.OnlyCopy])
 	case dispatch.EvictRemote:
 		return fmt.Sprintf("%s on %s: %s", a.Verb, a.Cluster, a.Message)
 	case dispatch.Finish:
 		return fmt.Sprintf("%s from %s: %s", a.Verb, a.Cluster, a.Outcome.Reason)
 	case dispatch.CreateOffer, dispatch.UpdateOffer, dispatch.CreateJob, dispatch.OpenGate:
 		return fmt.Sprintf("%s on %s in epoch %d", a.Verb, a.Cluster, a.Epoch)
-	case dispatch.LiveRead, dispatch.CopyStatus, dispatch.SyncSpec, dispatch.ResizeJob:
+	case dispatch.ResizeJob:
+		return fmt.Sprintf("%s on %s%s", a.Verb, a.Cluster, map[bool]string{true: " to no more"}[a.OnlyShrink])
+	case dispatch.LiveRead, dispatch.CopyStatus, dispatch.SyncSpec:
 		return fmt.Sprintf("%s of %s", a.Verb, a.Cluster)
 	case dispatch.DrainStatus:
 		return string(a.Verb)
@@ -86,6 +88,9 @@ func (w *World) printState() {
 func describeWorkload(item workload) string {
 	s := item.state()
 	parts := []string{fmt.Sprintf("epoch %d", s.Epoch)}
+	if item.elastic {
+		parts = append(parts, fmt.Sprintf("%d pods of %d", item.gpu, item.asked))
+	}
 	switch {
 	case item.finished != nil:
 		parts = append(parts, "finished "+item.finished.Reason)
@@ -114,10 +119,10 @@ func describeWorkload(item workload) string {
 func (c *worker) describeObjects(name string) string {
 	var parts []string
 	if obj, ok := c.workloads[name]; ok {
-		parts = append(parts, "copy "+formatOwner(obj.owner, obj.stampedEpoch())+obj.phase())
+		parts = append(parts, "copy "+formatOwner(obj.owner, obj.stampedEpoch())+obj.phase()+obj.formatSize())
 	}
 	if job, ok := c.jobs[name]; ok {
-		parts = append(parts, "job "+formatOwner(job.owner, job.stampedEpoch())+job.phase())
+		parts = append(parts, "job "+formatOwner(job.owner, job.stampedEpoch())+job.phase()+job.formatSize())
 	}
 	return strings.Join(parts, "; ")
 }
@@ -157,4 +162,20 @@ func (j remoteJob) phase() string {
 		return "running"
 	}
 	return "suspended"
+}
+
+// formatSize is for how many pods a slice is.
+func (obj remoteWorkload) formatSize() string {
+	if !obj.elastic {
+		return ""
+	}
+	return fmt.Sprintf(", for %d pods", obj.gpu)
+}
+
+// formatSize is how many pods an elastic job has and asks for, and by which slice.
+func (j remoteJob) formatSize() string {
+	if !j.elastic {
+		return ""
+	}
+	return fmt.Sprintf(", %d of %d pods, by %s", j.runs, j.pods, j.prebuilt)
 }

@@ -17,17 +17,26 @@ type EpochFunc func(job remoteJob, obj remoteWorkload) bool
 
 // isBeforeEpoch asks the real rule of workers that know epochs.
 func isBeforeEpoch(job remoteJob, obj remoteWorkload) bool {
-	return epochs.IsBefore(stampedObject(job.owner, job.stampedEpoch()), stampedObject(obj.owner, obj.stampedEpoch()))
+	return epochs.IsBefore(stampedObject(job.owner, job.stampedEpoch(), job.chain), stampedObject(obj.owner, obj.stampedEpoch(), obj.chain))
+}
+
+// areUnrelated asks the real rule whether a job and a copy were made for different Workloads.
+func areUnrelated(job remoteJob, obj remoteWorkload) bool {
+	return job.uid != 0 && epochs.AreUnrelated(stampedObject(job.owner, job.stampedEpoch(), job.chain), stampedObject(obj.owner, obj.stampedEpoch(), obj.chain))
 }
 
 // stampedObject is an object as the hub makes it.
-func stampedObject(o owner, at int64) *kueue.Workload {
-	return &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
-		Labels: map[string]string{kueue.MultiKueueOriginLabel: "hub"},
+func stampedObject(o owner, at int64, chain string) *kueue.Workload {
+	made := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+		Labels: map[string]string{kueue.MultiKueueOriginLabel: hubOrigin},
 		Annotations: map[string]string{
 			switchyard.EpochAnnotation: strconv.FormatInt(at, 10), switchyard.OwnerUIDAnnotation: strconv.FormatInt(o.uid, 10),
 		},
 	}}
+	if chain != "" {
+		made.Annotations[kueue.WorkloadSliceNameAnnotation] = chain
+	}
+	return made
 }
 
 // heldCall is a call that was given up by the hub and is still on its way.
@@ -55,7 +64,7 @@ func (t *decision) holdCall() {
 		land = func() error { return late.postJob(c, a, true) }
 	}
 	t.heldCalls = append(t.heldCalls, heldCall{c.name, func() error {
-		if late.history.started[attempt{late.item.uid, a.Epoch}] {
+		if late.history.started[late.history.attempt(late.item.uid, a.Epoch)] {
 			return errRefused // see DESIGN.md: such a copy cannot be told from the one that the job took up
 		}
 		return land()

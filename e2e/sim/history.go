@@ -34,6 +34,8 @@ type history struct {
 	// jobOf says which job of the hub each Workload was made for; acquitted are the clusters that were not waited for any more, as
 	// the policy allows, when a Workload of a job was let go.
 	jobOf   map[int64]int64
+	// roots is, of each slice that has taken over, the first one of those that had the job: their runs are one Workload's.
+	roots map[int64]int64
 	excused map[jobCluster]bool
 }
 
@@ -64,7 +66,7 @@ func newHistory(s *scene) *history {
 		results: map[int64][]runResult{}, lastTrouble: map[int64]time.Time{},
 		rounds:      &roundHistory{lastNominated: map[int64]time.Time{}, offersSent: map[attempt]map[string]time.Time{}},
 		recordsLost: map[int64]bool{}, lastPinned: map[int64]time.Time{}, started: map[attempt]bool{}, promises: map[attempt]string{},
-		jobOf: map[int64]int64{}, excused: map[jobCluster]bool{},
+		jobOf: map[int64]int64{}, roots: map[int64]int64{}, excused: map[jobCluster]bool{},
 	}
 }
 
@@ -92,20 +94,23 @@ func isBoundTo(item workload, cluster string) bool {
 // recordEnd records a run that came to its end.
 func (l *history) recordEnd(w *workerClusters, c *worker, name string, job remoteJob) {
 	item := w.hub.workloads[name]
-	mine := item.uid == job.uid && item.state().Epoch == job.epoch
+	if job.elastic {
+		item, _ = w.sliceWithJob(workload{name: name})
+	}
+	mine := l.sameRun(item.uid, job.uid) && item.state().Epoch == job.epoch
 	seen := job.lostMarks == lostNone // what has lost its marks is not shown to the hub
 	counted := mine && seen && isBoundTo(item, c.name) && !item.evicted && !item.deleting && item.check != dispatch.Retry
-	l.results[job.uid] = append(l.results[job.uid], runResult{cluster: c.name, counted: counted, endedAt: w.now})
-	if item.uid == job.uid && item.bound != "" && !isBoundTo(item, c.name) && item.state().Epoch > job.epoch {
+	l.results[l.root(job.uid)] = append(l.results[l.root(job.uid)], runResult{cluster: c.name, counted: counted, endedAt: w.now})
+	if l.sameRun(item.uid, job.uid) && item.bound != "" && !isBoundTo(item, c.name) && item.state().Epoch > job.epoch {
 		w.recordEvent(LateResults)
 	}
 }
 
 // excuseResults takes back that results from some time on count: they could not be known, or the hub itself has evicted since.
 func (l *history) excuseResults(uid int64, from time.Time) {
-	for i, r := range l.results[uid] {
+	for i, r := range l.results[l.root(uid)] {
 		if !r.endedAt.Before(from) {
-			l.results[uid][i].counted = false
+			l.results[l.root(uid)][i].counted = false
 		}
 	}
 }

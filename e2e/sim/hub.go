@@ -22,6 +22,10 @@ type hub struct {
 	changes []workloadChange
 	// cordoned, draining and gone are what people have said of clusters; fenced are those on which a fence was seen.
 	cordoned, draining, declaredGone, fenceSeen map[string]bool
+	// sliceCount is how many Workloads each elastic job has had: no two of its slices have one name.
+	sliceCount map[string]int64
+	// kube are the slices as they are in the API.
+	kube *kubeObjects
 	// watcher is the informer of the dispatcher's process, nil while that is down.
 	watcher *informer[workload]
 }
@@ -41,7 +45,7 @@ type hubCluster struct {
 
 func newHub() *hub {
 	return &hub{
-		gpu: 100, workloads: map[string]workload{},
+		gpu: 100, workloads: map[string]workload{}, sliceCount: map[string]int64{}, kube: newKubeObjects(),
 		cordoned: map[string]bool{}, draining: map[string]bool{}, declaredGone: map[string]bool{}, fenceSeen: map[string]bool{},
 	}
 }
@@ -104,6 +108,9 @@ func (w *hubCluster) storeWorkload(item workload) workload {
 	w.hub.workloads[item.name] = item
 	w.markChanged()
 	w.hub.notify(item.name, optional[workload]{true, item})
+	if item.elastic {
+		w.checkOneSlice(item)
+	}
 	return item
 }
 
@@ -126,7 +133,7 @@ func (w *World) stepCore(name string, prepared bool) bool {
 	case w.stepJobController(item):
 		return true
 	case item.finished != nil:
-		if !item.quota {
+		if !item.quota || item.elastic { // what a slice says of its quota stays
 			return false
 		}
 		item.quota = false
@@ -134,12 +141,16 @@ func (w *World) stepCore(name string, prepared bool) bool {
 		item.inactive = item.check == dispatch.Rejected
 		item = w.markEvicted(item, "Evicted due to AdmissionCheck in "+string(item.check)+" state: "+item.message)
 		item.evictedByCheck = !item.inactive
-	case !item.quota && !item.inactive && !item.deleting && !w.now.Before(item.requeueAt) && w.hub.freeQuota() >= item.gpu:
+	case !item.quota && !item.inactive && !item.deleting && !w.now.Before(item.requeueAt) && w.hub.mayReserve(item):
 		item.quota, item.evicted, item.evictedMsg = true, false, ""
 		item.reservedAt = w.now
 		item.reservation = fmt.Sprintf("%d/%d", w.now.Unix(), item.evictions)
 		item.check, item.message = item.initialCheckState(), ""
-		if prepared {
+		switch {
+		case item.replaces != "":
+			w.reserveForSlice(item, prepared)
+			return true
+		case prepared:
 			item = w.prepareReservation(item)
 		}
 	default:
@@ -179,7 +190,7 @@ func (w *hubCluster) nominateAll() {
 func (h *hub) freeQuota() int64 {
 	left := h.gpu
 	for _, item := range h.workloads {
-		if item.quota && item.finished == nil && (!item.deleting || item.retained) {
+		if item.quota && item.finished == nil && (!item.deleting || item.retained) && (!item.elastic || !h.isTakenOver(item)) {
 			left -= item.gpu
 		}
 	}

@@ -82,7 +82,7 @@ func (s *informer[T]) get(name string) optional[T] {
 // stoppedEpoch is dispatch.ClusterView.Stopped; believing takes whatever was deleted in the foreground for what has ended,
 // even if a user has hurried it.
 func (w *informers) stoppedEpoch(name string, believing bool) (epoch int64) {
-	job, hadJob := w.jobs.deleted[name]
+	job, hadJob := w.jobs.deleted[jobOf(name)]
 	if hadJob && job.foreground && (believing || !job.running) {
 		epoch = job.epoch
 	}

@@ -58,6 +58,11 @@ const (
 	invRemadeJob       = "a job made anew takes nothing of its predecessor's runs"
 	invDebts           = "what is known of a debt is not forgotten before it is settled"
 	invLateEpoch       = "no job runs on the strength of a later epoch's offer"
+	invScaled          = "a job that is scaled is not stopped for that"
+	invPods            = "a job has no more pods than an admitted slice is for"
+	invOneSlice        = "one slice has the job at any moment"
+	invTakeover        = "a slice takes over all that the one before has recorded"
+	invSliceShown      = "at rest a job has the size and the name that its slice says"
 )
 
 // Invariants are the names of all invariants of the model; those of placement alone are RankInvariants.
@@ -67,7 +72,7 @@ func Invariants() []string {
 		invHedge, invPriority, invResultKept, invForeign, invOneRun, invGrace, invProgress, invFixedPoint, invExclusive, invImmutable, invEpochs,
 		invFinishedFinal, invLosers, invConnected, invRound, invOneJob, invNoOlderJob, invNoOrphan, invUnseenWork, invCutOff, invEnded, invListed,
 		invStatusShown, invEviction, invNominated, invOtherChecks, invPreemptionGates, invLateEpoch, invQuotaAfterStop, invDeletion, invRemadeJob, invUnconfigured,
-		invGoneDeclaration, invDrainMessage, invPredecessor, invDebts,
+		invGoneDeclaration, invDrainMessage, invPredecessor, invDebts, invScaled, invPods, invOneSlice, invTakeover, invSliceShown,
 	}
 }
 
@@ -139,6 +144,15 @@ const (
 	ForgedJob              Event = "somebody makes a job that says it has succeeded"
 	RelabelledJob          Event = "somebody takes the hub's label off its job"
 	RemadeJob              Event = "a job is made anew while its predecessor's workload is there"
+	TakesOver              Event = "a slice takes over from another"
+	RecordTakenOver        Event = "a slice takes over a record"
+	TakeoverInterrupted    Event = "the hub crashes while a slice takes over"
+	Grows                  Event = "a job that runs gets more pods"
+	Shrinks                Event = "a job that runs is made smaller"
+	ShrunkFirst            Event = "a job is made smaller before its next slice is admitted"
+	Renamed                Event = "a job names its next slice"
+	EvictedWithNext        Event = "a job is evicted while its next slice waits"
+	SliceDiscarded         Event = "a slice is deleted while its job may run"
 )
 
 // Events are all of them.
@@ -147,6 +161,7 @@ func Events() []Event {
 		FenceStops, LeaseExpired, FenceAwaited, GraceOver, HubCutOff, Hedges, DrainMoves, LateResults, ResultUnknown, DebtSettled, RecordLost, TornFinish,
 		LostClusterReturns, GoneDeclared, GateOpens, Preempts, LandsLate, RefusedLate, ClusterDegraded, OfferRefused, QuotaAwaited, DeletedRetained, RemadeJob, Unconfigured, CacheBehind, OfferedBehind,
 		GoneDeclarationIgnored, DrainWaits, SiblingYields, SlowFence, PredecessorDebt, RemovedWithoutQuota, ForgedJob, RelabelledJob,
+		TakesOver, RecordTakenOver, TakeoverInterrupted, Grows, Shrinks, ShrunkFirst, Renamed, EvictedWithNext, SliceDiscarded,
 	}
 }
 

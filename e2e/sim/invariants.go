@@ -21,7 +21,8 @@ func (l *history) checkAction(t *decision, a dispatch.Action) {
 		l.checkLosersRetracted(t, a)
 		return
 	}
-	t.mustHold(invListed, t.hasConfig(t.item) && slices.Contains(t.hub.listed, a.Cluster), "%s for %s", formatAction(a), t.item.name)
+	grows := !t.hasConfig(t.item) && t.state.Bound == a.Cluster && t.item.replaces != "" // where its job runs
+	t.mustHold(invListed, t.hasConfig(t.item) && slices.Contains(t.hub.listed, a.Cluster) || grows, "%s for %s", formatAction(a), t.item.name)
 	t.mustHold(invCordon, !t.hub.cordoned[a.Cluster] && !t.hub.draining[a.Cluster], "%s for %s", formatAction(a), t.item.name)
 	l.checkLease(t, t.hasLease(a.Cluster), a.Cluster)
 	l.rounds.recordOfferSent(attempt{t.item.uid, a.Epoch}, a.Cluster, t.now)
@@ -40,16 +41,16 @@ func (l *history) checkLosersRetracted(t *decision, a dispatch.Action) {
 
 // checkJobCreation checks a job that is about to come into being.
 func (l *history) checkJobCreation(t *decision, c *worker, a dispatch.Action) {
-	key := attempt{t.item.uid, a.Epoch}
+	key := l.attempt(t.item.uid, a.Epoch)
 	before, again := l.createdOn[key]
-	t.mustHold(invOneJob, !again || before == c.name || l.recordsLost[t.item.uid], "%s epoch %d on %s and %s", t.item.name, a.Epoch, before, c.name)
-	t.mustHold(invNoRerun, !l.started[key] || l.recordsLost[t.item.uid], "%s epoch %d on %s", t.item.name, a.Epoch, c.name)
+	t.mustHold(invOneJob, !again || before == c.name || l.isRecordLost(t.item.uid), "%s epoch %d on %s and %s", t.item.name, a.Epoch, before, c.name)
+	t.mustHold(invNoRerun, !l.started[key] || l.isRecordLost(t.item.uid), "%s epoch %d on %s", t.item.name, a.Epoch, c.name)
 	l.createdOn[key] = c.name
 	l.promises[key] = overlapInvariant(t.World.policy) // what is done while the config is missing stands in for it, and promises nothing
 	for _, other := range t.workers {
-		job, ok := other.jobs[t.item.name]
+		job, ok := other.jobs[jobOf(t.item.name)]
 		ended := job.finished != nil && job.lostMarks == lostAllMarks // nobody's, for all that can be known
-		older := ok && other != c && job.ours && job.uid == t.item.uid && (!job.createdLate || job.running) && !ended
+		older := ok && other != c && job.ours && l.sameRun(job.uid, t.item.uid) && (!job.createdLate || job.running) && !ended
 		t.mustHold(invNoOlderJob, !older || t.isGraceOver(other.name), "%s epoch %d, while %s has that of epoch %d", t.item.name, key.epoch, other.name, job.epoch)
 		if older {
 			l.recordOverlap(t, key, other, job)
@@ -75,11 +76,11 @@ func (l *history) recordOverlap(t *decision, key attempt, other *worker, job rem
 
 // checkJobStart checks that a job that begins to run is the only one.
 func (l *history) checkJobStart(w *workerClusters, c *worker, name string, job remoteJob) {
-	l.started[attempt{job.uid, job.epoch}] = true
-	if !c.fence.stock {
+	l.started[l.attempt(job.uid, job.epoch)] = true
+	if !c.fence.stock && !job.elastic {
 		w.mustHold(invLateEpoch, c.workloads[name].epoch == job.epoch, "%s of epoch %d on %s, admitted in epoch %d", name, job.epoch, c.name, c.workloads[name].epoch)
 	}
-	if l.promises[attempt{job.uid, job.epoch}] != "" {
+	if l.promises[l.attempt(job.uid, job.epoch)] != "" {
 		l.checkNoOverlap(w, c, name, job)
 		return
 	}
@@ -90,23 +91,26 @@ func (l *history) checkJobStart(w *workerClusters, c *worker, name string, job r
 			continue
 		}
 		newer, older := job, other.name
-		if o.uid > job.uid || o.uid == job.uid && o.epoch > job.epoch {
+		if same := l.sameRun(o.uid, job.uid); !same && o.uid > job.uid || same && o.epoch > job.epoch {
 			newer, older = o, c.name
 		}
-		w.mustHold(invOneRun, slices.Contains(l.allowedOverlaps[attempt{newer.uid, newer.epoch}], older), "%s runs on %s and %s", name, c.name, other.name)
+		w.mustHold(invOneRun, slices.Contains(l.allowedOverlaps[l.attempt(newer.uid, newer.epoch)], older), "%s runs on %s and %s", name, c.name, other.name)
 	}
 }
 
 // checkJobRemoval checks a job that is about to be removed by the hub, which saw its Workload like this.
 func (l *history) checkJobRemoval(w *workerClusters, c *worker, seen workload, job remoteJob) {
 	item, ok := w.hub.workloads[seen.name]
+	if seen.elastic {
+		item, ok = w.sliceWithJob(seen)
+	}
 	over := func(item workload) bool { return item.deleting && !item.retained || item.finished != nil }
-	if !ok || job.deleting || item.uid != job.uid || over(item) || over(seen) {
+	if !ok || job.deleting || !l.sameRun(item.uid, job.uid) || over(item) || over(seen) && !seen.elastic {
 		return
 	}
 	elsewhere := seen.bound != "" && seen.bound != c.name && isBoundTo(seen, seen.bound)
-	obj, hasCopy := c.workloads[seen.name]
-	another := hasCopy && obj.ours && obj.gpu != item.gpu // the Workload has been changed since
+	obj, hasCopy := c.workloads[item.name]
+	another := hasCopy && obj.ours && obj.gpu != item.gpu && (!item.elastic || obj.gpu < item.gpu) // the Workload has been changed since
 	w.mustHold(invResultKept, job.finished == nil || elsewhere || another || job.tampered, "the result of %s on %s is destroyed unseen", seen.name, c.name)
 	held := isBoundTo(item, c.name) && item.state().Epoch == job.epoch && !item.evicted && item.quota
 	w.mustHold(invUnseenWork, job.finished != nil || !held, "the job of %s on %s", seen.name, c.name)
@@ -114,15 +118,18 @@ func (l *history) checkJobRemoval(w *workerClusters, c *worker, seen workload, j
 
 // checkFinish checks a result that is about to be recorded.
 func (l *history) checkFinish(t *decision, cluster string) {
-	t.mustHold(invEnded, slices.ContainsFunc(l.results[t.item.uid], func(r runResult) bool { return r.cluster == cluster }), "%s on %s", t.item.name, cluster)
+	t.mustHold(invEnded, slices.ContainsFunc(l.results[l.root(t.item.uid)], func(r runResult) bool { return r.cluster == cluster }), "%s on %s", t.item.name, cluster)
 }
 
 // checkWrite checks a status write of the dispatcher.
 func (l *history) checkWrite(t *decision, before, after workload) {
 	l.checkAPIRules(t, before, after)
 	s, next := before.state(), after.state()
-	t.mustHold(invEpochs, next.Epoch >= l.epochs[before.uid] || l.recordsLost[before.uid], "%s from %d to %d", before.name, l.epochs[before.uid], next.Epoch)
-	l.epochs[before.uid] = max(l.epochs[before.uid], next.Epoch)
+	if before.elastic {
+		l.checkTakeover(t, before, s, next)
+	}
+	t.mustHold(invEpochs, next.Epoch >= l.epochs[l.root(before.uid)] || l.isRecordLost(before.uid), "%s from %d to %d", before.name, l.epochs[l.root(before.uid)], next.Epoch)
+	l.epochs[l.root(before.uid)] = max(l.epochs[l.root(before.uid)], next.Epoch)
 	t.mustHold(invFinishedFinal, before.finished == nil, "%s is written to", before.name)
 	if after.check == dispatch.Ready && before.check != dispatch.Ready {
 		c := clusterView(t.obs, after.bound).Copy
@@ -139,7 +146,8 @@ func (l *history) checkWrite(t *decision, before, after workload) {
 		l.checkLease(t, !t.leaseExpired(next.Bound), next.Bound)
 		delete(l.lastTrouble, before.uid)
 	}
-	if s.Bound != "" && !s.Retreating() && (next.Bound == "" || next.Retreating()) && !before.deleting {
+	inherits := t.plan.Reason == dispatch.TakenOver // that the slice before was given up
+	if s.Bound != "" && !s.Retreating() && (next.Bound == "" || next.Retreating()) && !before.deleting && !inherits {
 		l.checkGiveUp(t, before)
 	}
 	l.checkDebts(t, before, s, next)
@@ -187,5 +195,5 @@ func (l *history) recordEvents(t *decision, s, next dispatch.State) {
 func (l *history) checkAPIRules(t *decision, before, after workload) {
 	t.mustHold(invImmutable, before.bound == "" || after.bound == "" || before.bound == after.bound, "%s", before.name)
 	t.mustHold(invExclusive, after.bound == "" || len(after.nominated) == 0, "%s", before.name)
-	t.mustHold(invNominated, before.bound != "" || after.bound == "" || slices.Contains(before.nominated, after.bound), "%s", before.name)
+	t.mustHold(invNominated, before.bound != "" || after.bound == "" || slices.Contains(before.nominated, after.bound) || before.replaces != "", "%s", before.name)
 }

@@ -15,6 +15,9 @@ type JobFunc func(job.Facts) job.Plan
 
 // stepJobController lets it do what it would do now, and reports whether there was anything.
 func (w *program) stepJobController(item workload) bool {
+	if item.elastic {
+		return w.stepElasticController(item)
+	}
 	if !item.ownsJob() {
 		return w.finishOrphan(item)
 	}
@@ -111,6 +114,12 @@ func (w *program) releaseQuota(item workload) {
 func (w *hubCluster) removeFinalizer(item workload) {
 	w.removeWorkload(item.name)
 	if item.jobUID == 0 || item.status.finished {
+		return
+	}
+	if item.elastic {
+		if len(w.hub.slicesOf(jobOf(item.name))) == 0 {
+			w.submitNextSlice(item, "")
+		}
 		return
 	}
 	w.submitWorkload(workload{

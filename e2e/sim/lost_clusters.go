@@ -43,9 +43,9 @@ func (l *history) checkGiveUp(t *decision, item workload) {
 // hasSeenEnd reports whether the hub was shown that a bound Workload's run has ended.
 func (t *decision) hasSeenEnd(item workload) bool {
 	watch := t.driver.remotes[item.bound].informers
-	obj, job := watch.workloads.get(item.name).value, watch.jobs.get(item.name).value
-	at := attempt{item.uid, item.state().Epoch}
-	return obj.finished != nil && at == (attempt{obj.uid, obj.epoch}) || job.finished != nil && at == (attempt{job.uid, job.epoch})
+	obj, job := watch.workloads.get(item.name).value, watch.jobs.get(jobOf(item.name)).value
+	at, of := t.history.attempt(item.uid, item.state().Epoch), t.history.attempt
+	return obj.finished != nil && at == of(obj.uid, obj.epoch) || job.finished != nil && at == of(job.uid, job.epoch)
 }
 
 // checkConnectedGiveUp checks that a cluster that can be reached is given up because something is wrong there, or was when it was read.
@@ -104,14 +104,21 @@ func (w *program) isHubCutOff(cluster string) bool {
 func (w *workerClusters) isTroubled(item workload) bool {
 	c := w.lookupWorker(item.bound)
 	obj, ok := c.workloads[item.name]
-	job, hasJob := c.jobs[item.name]
-	created := w.history.createdOn[attempt{item.uid, item.state().Epoch}] == c.name
+	job, hasJob := c.jobs[jobOf(item.name)]
+	created := w.history.createdOn[w.history.attempt(item.uid, item.state().Epoch)] == c.name
+	if item.elastic {
+		return w.isSliceTroubled(c, item, created)
+	}
 	return !ok || !obj.ours || obj.uid != item.uid || !obj.admitted || obj.evicted || obj.finished != nil || obj.deactivating || obj.deleting ||
 		obj.gpu != item.gpu || created && !hasJob || hasJob && (!job.ours || job.uid == 0 || job.uid != item.uid && job.lostMarks != lostNone)
 }
 
 // recordTrouble notes that something was wrong until now; it is called before anything on a worker changes.
 func (w *workerClusters) recordTrouble(c *worker, name string) {
+	if c.elastic {
+		w.recordSliceTrouble(c, name)
+		return
+	}
 	if item, ok := w.hub.workloads[name]; ok && item.bound == c.name && w.isTroubled(item) {
 		w.history.lastTrouble[item.uid] = w.now
 	}

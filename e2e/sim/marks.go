@@ -23,6 +23,8 @@ const (
 // jobHolder is what the hub makes of a job by its marks.
 func jobHolder(item workload, j remoteJob) dispatch.Holder {
 	switch {
+	case item.elastic && item.view != nil:
+		return item.view.holderOf(item, j)
 	case j.lostMarks == lostAllMarks, j.ours && j.uid == 0 && !j.namesWorkload:
 		return dispatch.Foreign
 	case j.ours && j.uid == 0:
@@ -35,9 +37,17 @@ func jobHolder(item workload, j remoteJob) dispatch.Holder {
 	return j.holder(item)
 }
 
-// isRemovable reports whether the hub takes a job for one that it may remove.
-func (j remoteJob) isRemovable(goes func(owner, int64) bool) bool {
-	return j.lostMarks != lostAllMarks && (j.uid != 0 || j.namesWorkload) && goes(j.owner, j.stampedEpoch())
+// isRemovable reports whether the hub takes a job for one that it may remove on behalf of a Workload.
+func (j remoteJob) isRemovable(item workload, goes func(owner, int64) bool) bool {
+	return j.lostMarks != lostAllMarks && (j.uid != 0 || j.namesWorkload) && goes(j.ownerFor(item), j.stampedEpoch())
+}
+
+// ownerFor is whose a job is in the eyes of a Workload: that of its slices is its own.
+func (j remoteJob) ownerFor(item workload) owner {
+	if item.elastic && j.ours && jobHolder(item, j) == dispatch.Ours {
+		return owner{ours: true, uid: item.uid}
+	}
+	return j.owner
 }
 
 // informerView is what an informer of the hub is shown of a job.
@@ -60,13 +70,13 @@ func (c *worker) listedJobs() map[string]remoteJob {
 // Workload; its UID is known only to users that could do anything.
 func forgeJob(c command) error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(1)
-	if _, exists := w.jobs[name]; exists {
+	if _, exists := w.jobs[jobOf(name)]; exists {
 		return nil
 	}
 	c.recordEvent(ForgedJob)
-	c.putJob(w, name, remoteJob{
+	c.putJob(w, jobOf(name), remoteJob{
 		owner: owner{ours: true}, id: c.nextID(), namesWorkload: c.arg(2) == "named", ttl: -1, ended: c.now,
-		finished: &dispatch.Outcome{Reason: "Succeeded", Message: "forged"},
+		finished: &dispatch.Outcome{Reason: "Succeeded", Message: "forged"}, prebuilt: map[bool]string{true: name}[c.arg(2) == "named"],
 	})
 	return nil
 }
@@ -75,6 +85,7 @@ func forgeJob(c command) error {
 // that.
 func relabelJob(c command) error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(1)
+	name = jobOf(name)
 	job, exists := w.jobs[name]
 	if !exists || !job.ours || job.uid == 0 || !w.fence.stock || job.lostMarks != lostNone {
 		return nil

@@ -25,6 +25,7 @@ type mutant struct {
 	rank       RankFunc
 	before     EpochFunc
 	job        JobFunc
+	slice      SliceFunc
 	tracker    *trackerMutant
 	driverBugs DriverBugs
 	// rare: most schedules do not come across what shows the mistake.
@@ -62,6 +63,9 @@ func (m mutant) parts() Parts {
 	}
 	if m.job != nil {
 		p.Job = m.job
+	}
+	if m.slice != nil {
+		p.Slice = m.slice
 	}
 	if m.tracker != nil {
 		p.NewTracker = func(window time.Duration) Tracker {
@@ -133,7 +137,7 @@ func (l *scriptCache) get(seed uint64) []string {
 
 func mutants() []mutant {
 	return slices.Concat(mutantsOfState(), mutantsOfEvidence(), mutantsOfTime(), mutantsOfActions(), mutantsOfDriver(),
-		mutantsOfHolds(), mutantsOfFence(), mutantsOfPlacement(), mutantsOfRank(), mutantsOfGates(), mutantsOfDeletion(), mutantsOfConfigChange(), mutantsOfTrust(), mutantsOfTracker())
+		mutantsOfHolds(), mutantsOfFence(), mutantsOfPlacement(), mutantsOfRank(), mutantsOfGates(), mutantsOfDeletion(), mutantsOfConfigChange(), mutantsOfTrust(), mutantsOfTracker(), mutantsOfSlices())
 }
 
 // mutantsOfState are careless about what is stored.

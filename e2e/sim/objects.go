@@ -16,6 +16,10 @@ type workload struct {
 	rv, ownRV, jobRV int64
 	gpu              int64
 	priority         int64
+	slicePlace
+	// asked is what an elastic job asks for; view is what a slice is to the dispatcher, on the Workloads of its turns only.
+	asked int64
+	view  *sliceView
 	// ownerUID is the UID of the job that the Workload was made for, and job that of the job which bears its name now.
 	ownerUID, jobUID int64
 	// duration is how long the job runs once it starts; ttl is how long it stays after it has finished, negative for ever.
@@ -111,6 +115,7 @@ type remoteWorkload struct {
 	epoch int64
 	// forgedEpoch is the epoch that a user has written over the stamp, zero if none has.
 	forgedEpoch   int64
+	slicePlace
 	gpu           int64
 	priority      int64
 	duration, ttl time.Duration
@@ -173,6 +178,11 @@ type remoteJob struct {
 	// tampered that they ever took off everything.
 	id            int64
 	namesWorkload bool
+	// elastic is set if it may be scaled: it names the slice by which it runs, and the name that all slices have in common. It asks for so many
+	// pods, of which so many run.
+	elastic         bool
+	prebuilt, chain string
+	pods, runs      int64
 	lostMarks     lostMarks
 	tampered      bool
 }

@@ -21,6 +21,9 @@ func (w *program) observe(item workload) dispatch.Observation {
 }
 
 func (w *program) observeAll(item workload) dispatch.Observation {
+	if item.elastic && item.view == nil {
+		item.view = w.viewSlice(item)
+	}
 	o := dispatch.Observation{Now: w.now, Local: w.observeLocal(item)}
 	listed := w.listedClusters(item)
 	o.Clusters = w.views[:0]
@@ -48,7 +51,10 @@ func (w *program) observeAll(item workload) dispatch.Observation {
 // observeLocal is what the hub knows of a Workload, its siblings included.
 func (w *program) observeLocal(item workload) dispatch.Local {
 	l := localFacts(item)
-	if item.ownsJob() || w.parts.DriverBugs.MatchesJobByName {
+	if item.view != nil {
+		l.Slice = item.view.Slice
+	}
+	if !l.Slice.Passive && (item.ownsJob() || w.parts.DriverBugs.MatchesJobByName) {
 		l.Job.Active, l.Job.StatusOutlivesPods = item.status.active, item.staleStatus
 	}
 	l.Quota.AwaitsUnbinding = item.evicted && w.hasCheckEntry(item) && !item.evictedByCheck
@@ -105,7 +111,11 @@ func (w *program) observeCluster(item workload, name string, listed bool) dispat
 		},
 		Fence: dispatch.Fence{RenewedAt: r.renewedAt},
 		Copy:  workloadFacts(item, r.informers.workloads.get(item.name)),
-		Job:   jobFacts(item, r.informers.jobs.get(item.name)),
+		Job:   jobFacts(item, r.informers.jobs.get(jobOf(item.name))),
+	}
+	if item.view != nil {
+		earlier := item.view.observeEarlier(r)
+		v.Replaced, v.EarlierWaits = earlier.Replaced, earlier.Waits
 	}
 	v.Job.StatusBehind = v.Job.StatusBehind && (item.ownsJob() || w.parts.DriverBugs.MatchesJobByName)
 	if r.link.State == dispatch.Connected && !w.isResponsive(name) {
@@ -136,16 +146,16 @@ func (w *program) observeCluster(item workload, name string, listed bool) dispat
 // addDeletedObjects adds what is remembered of objects that are no more: how the run ended, in whatever epoch, or that those of the present
 // one were seen to go unfinished.
 func (w *program) addDeletedObjects(item workload, seen *informers, v *dispatch.ClusterView) {
-	now := attempt{item.uid, item.state().Epoch}
+	epoch := item.state().Epoch
 	if last, had := seen.workloads.deleted[item.name]; had && v.Copy.Holder == dispatch.Absent && last.uid == item.uid {
 		v.Copy = dispatch.Copy{Finished: last.finished, Epoch: last.stampedEpoch(), Adopted: last.adopted, AdoptedBy: formatUID(last.adoptedBy)}
-		v.Ended.Unfinished = now.epoch == last.stampedEpoch() && !last.adopted && last.finished == nil
+		v.Ended.Unfinished = epoch == last.stampedEpoch() && !last.adopted && last.finished == nil
 	}
-	last, had := seen.jobs.deleted[item.name]
-	if !had || v.Job.Holder == dispatch.Ours || last.uid != item.uid {
+	last, had := seen.jobs.deleted[jobOf(item.name)]
+	if !had || v.Job.Holder == dispatch.Ours || last.ownerFor(item).uid != item.uid || item.elastic && !item.view.mayHaveShown(item, last) {
 		return
 	}
-	there, current := v.Job.Holder != dispatch.Absent, now.epoch == last.stampedEpoch()
+	there, current := v.Job.Holder != dispatch.Absent, epoch == last.stampedEpoch()
 	facts := jobFacts(item, optional[remoteJob]{true, last})
 	facts.Holder, facts.StatusBehind, facts.Deleting = dispatch.Absent, false, false
 	switch {
@@ -183,6 +193,7 @@ func workloadFacts(item workload, c optional[remoteWorkload]) dispatch.Copy {
 	v := c.value
 	same := v.gpu == item.gpu
 	return dispatch.Copy{
+		OnlyLarger:          item.view != nil && item.view.isLarger(item, v),
 		Holder:              v.holder(item),
 		Epoch:               v.stampedEpoch(),
 		SpecMatches:         same && v.priority == item.priority,
@@ -209,7 +220,7 @@ func jobFacts(item workload, j optional[remoteJob]) dispatch.Job {
 		return dispatch.Job{}
 	}
 	v := j.value
-	return dispatch.Job{
+	facts := dispatch.Job{
 		Holder:         jobHolder(item, v),
 		UID:            formatUID(v.id),
 		HasWorkloadUID: v.ours && v.uid == item.uid && v.lostMarks != lostAllMarks,
@@ -219,4 +230,8 @@ func jobFacts(item workload, j optional[remoteJob]) dispatch.Job {
 		Deleting:       v.deleting,
 		StatusBehind:   v.status() != item.status,
 	}
+	if item.view != nil {
+		return item.view.sliceJobFacts(item, v, facts)
+	}
+	return facts
 }

@@ -83,10 +83,11 @@ func drainingClusters(h *hub) map[string]bool { return h.draining }
 func destroyCluster(c command) error {
 	w := c.lookupWorker(c.arg(0))
 	w.up = false
-	for name := range w.workloads {
+	gone := w.workloads
+	w.workloads, w.jobs, w.orphanedPods = map[string]remoteWorkload{}, map[string]remoteJob{}, nil
+	for name := range gone {
 		w.syncSnapshot(name, optional[remoteWorkload]{})
 	}
-	w.workloads, w.jobs, w.orphanedPods = map[string]remoteWorkload{}, map[string]remoteJob{}, nil
 	w.fence.renewed = time.Time{}
 	c.history.excuseCluster(w)
 	c.hub.declaredGone[w.name] = true

@@ -23,12 +23,12 @@ func overlapInvariant(p dispatch.Policy) string {
 // checkNoOverlap checks that a job that begins to run is the only one, its predecessors' dying pods included. A predecessor that
 // has been started again behind its back is checked when it starts.
 func (l *history) checkNoOverlap(w *workerClusters, c *worker, name string, job remoteJob) {
-	promise := l.promises[attempt{job.uid, job.epoch}]
+	promise := l.promises[l.attempt(job.uid, job.epoch)]
 	for _, other := range w.workers {
 		o, ok := other.jobs[name]
 		w.mustHold(promise, other == c || !ok || !o.running || !l.sameJob(o.owner, job.owner), "%s runs on %s and %s", name, c.name, other.name)
 		dying := slices.ContainsFunc(other.orphanedPods, func(g orphanedPods) bool {
-			promised := l.promises[attempt{g.ownerJob.uid, g.ownerJob.epoch}] != "" // or it was removed under a policy that promises nothing
+			promised := l.promises[l.attempt(g.ownerJob.uid, g.ownerJob.epoch)] != "" // or it was removed under a policy that promises nothing
 			return g.name == name && l.sameJob(g.ownerJob.owner, job.owner) && promised
 		})
 		w.mustHold(promise, !dying, "%s runs on %s while its pods end on %s", name, c.name, other.name)
@@ -46,8 +46,8 @@ func (l *history) checkLostGiveUp(t *decision, item workload) {
 	if t.hub.declaredGone[item.bound] || overlapInvariant(t.policy) == "" {
 		return
 	}
-	job := t.lookupWorker(item.bound).jobs[item.name]
-	t.mustHold(overlapInvariant(t.policy), t.policy.OnWorkerLost != dispatch.Hold && (!job.running || job.uid != item.uid), "%s is given up on %s", item.name, item.bound)
+	job := t.lookupWorker(item.bound).jobs[jobOf(item.name)]
+	t.mustHold(overlapInvariant(t.policy), t.policy.OnWorkerLost != dispatch.Hold && (!job.running || !l.sameRun(job.uid, item.uid)), "%s is given up on %s", item.name, item.bound)
 }
 
 // checkFenceStop checks a job that a fence is about to stop.

@@ -82,8 +82,18 @@ func workloadKey(name string) admission.Key { return admission.Key{Namespace: "n
 
 // syncSnapshot tells the admission core about a copy as it is now: it waits, it holds quota, or neither.
 func (c *worker) syncSnapshot(name string, obj optional[remoteWorkload]) {
+	c.syncCopy(name, obj)
+	if obj.value.elastic || c.elastic {
+		c.elastic = true
+		c.syncSliceCopies(name)
+	}
+}
+
+func (c *worker) syncCopy(name string, obj optional[remoteWorkload]) {
 	v := obj.value
 	switch {
+	case v.elastic && v.quota && c.isTakenOver(name, v):
+		c.snapshot.Remove(workloadKey(name))
 	case !obj.exists || v.finished != nil || v.deactivating && !v.quota:
 		c.snapshot.Remove(workloadKey(name))
 	case v.quota:
@@ -98,6 +108,9 @@ func (c *worker) syncSnapshot(name string, obj optional[remoteWorkload]) {
 		}
 		if v.isGateClosed() {
 			waits.ClosedGates = []string{preemptionGate}
+		}
+		if v.elastic {
+			c.replace(v, &waits)
 		}
 		c.snapshot.Push(waits)
 	}
@@ -176,8 +189,8 @@ func (c *worker) nextRequeue(now time.Time) (at time.Time) {
 // freeQuota is the capacity that no copy has reserved.
 func (c *worker) freeQuota() int64 {
 	left := c.gpu - c.preemptibleGPU
-	for _, obj := range c.workloads {
-		if obj.quota && obj.finished == nil {
+	for name, obj := range c.workloads {
+		if obj.quota && obj.finished == nil && (!obj.elastic || !c.isTakenOver(name, obj)) {
 			left -= obj.gpu
 		}
 	}

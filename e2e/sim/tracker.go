@@ -119,7 +119,7 @@ func (t *decision) callWorker(a dispatch.Action) error {
 func (c *worker) keeps(name string) func(uid string) bool {
 	return func(uid string) bool {
 		obj, hasCopy := c.workloads[name]
-		job, hasJob := c.jobs[name]
+		job, hasJob := c.jobs[jobOf(name)]
 		return hasCopy && !obj.deleting && formatUID(obj.id) == uid || hasJob && !job.deleting && formatUID(job.id) == uid
 	}
 }
@@ -133,7 +133,7 @@ func (t *decision) seenUIDs(a dispatch.Action) (uids []string) {
 	if obj := seen.workloads.get(t.item.name); obj.exists && removable(obj.value.owner, obj.value.stampedEpoch()) {
 		uids = append(uids, formatUID(obj.value.id))
 	}
-	if job := seen.jobs.get(t.item.name); job.exists && job.value.isRemovable(removable) {
+	if job := seen.jobs.get(jobOf(t.item.name)); job.exists && !a.OnlyCopy && job.value.isRemovable(t.item, removable) {
 		uids = append(uids, formatUID(job.value.id))
 	}
 	return uids
@@ -147,7 +147,7 @@ func (t *decision) isRemovalPending(a dispatch.Action) bool {
 // forgetDeleted lets the Tracker forget a Workload that the hub does not have, once nothing of it is seen anywhere.
 func (w *program) forgetDeleted(name string) {
 	for _, r := range w.driver.remotes {
-		if r.informers.workloads.get(name).exists || r.informers.jobs.get(name).exists {
+		if r.informers.workloads.get(name).exists || r.informers.jobs.get(jobOf(name)).exists {
 			return
 		}
 	}

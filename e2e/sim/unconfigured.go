@@ -37,9 +37,12 @@ func (w *program) needsDecision(item workload) bool {
 	if w.hasCheckEntry(item) || item.record != nil {
 		return true
 	}
+	if item.elastic && item.view == nil {
+		item.view = w.viewSlice(item)
+	}
 	r, known := w.driver.remotes[s.Bound]
 	return known && (workloadFacts(item, r.informers.workloads.get(item.name)).Holder == dispatch.Ours ||
-		jobFacts(item, r.informers.jobs.get(item.name)).Holder == dispatch.Ours)
+		jobFacts(item, r.informers.jobs.get(jobOf(item.name))).Holder == dispatch.Ours)
 }
 
 // policyFor is the policy that holds for a Workload.
@@ -69,8 +72,11 @@ func (w *workerClusters) checkUnconfiguredAtRest() {
 		if c == nil || w.hasConfig(item) || !item.ownsJob() || item.deleting {
 			continue
 		}
-		job, there := c.jobs[name]
-		mine := there && job.uid == item.uid && job.epoch == item.state().Epoch
+		if item.elastic && !w.hasJobNow(item) {
+			continue
+		}
+		job, there := c.jobs[jobOf(name)]
+		mine := there && w.history.sameRun(job.uid, item.uid) && job.epoch == item.state().Epoch
 		w.mustHold(invUnconfigured, !mine || job.finished == nil || item.finished != nil, "%s has ended on %s", name, c.name)
 	}
 }

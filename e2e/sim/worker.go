@@ -32,21 +32,26 @@ type worker struct {
 	weight         int
 	// noLocalQueue is set if it has no LocalQueue for copies, onHold if that is on hold, tainted if its nodes are.
 	noLocalQueue, onHold, tainted bool
+	// elastic is set once it has had a copy of a slice.
+	elastic bool
+	// disturbed are the elastic jobs with which somebody has interfered there.
+	disturbed map[string]bool
 	// goneEpochs is the highest epoch, above the first, of each Workload whose copies are gone.
 	goneEpochs map[int64]int64
 }
 
 // stepWorker makes the next transition of one name and reports whether there was one.
 func (w *workerClusters) stepWorker(c *worker, name string) bool {
-	job, hasJob := c.jobs[name]
+	job, hasJob := c.jobs[jobOf(name)]
 	obj, hasCopy := c.workloads[name]
 	switch {
 	case hasJob && job.deleting && !c.slow && (job.killGrace == 0 || !job.running):
-		w.removeJob(c, name)
+		w.removeJob(c, jobOf(name))
 	case hasCopy && obj.deleting && !c.isDown(w.now):
 		w.removeRemoteWorkload(c, name)
-	case hasJob && w.stepRemoteJob(c, name, job, optional[remoteWorkload]{hasCopy, obj}):
-	case hasCopy && !c.isDown(w.now) && w.stepRemoteWorkload(c, name, obj, hasJob, job):
+	case hasJob && w.stepRemoteJob(c, jobOf(name), job, c.permit(name, job)):
+	case hasCopy && obj.elastic && !c.isDown(w.now) && w.stepRemoteSlice(c, name, obj, optional[remoteJob]{hasJob, job}):
+	case hasCopy && !obj.elastic && !c.isDown(w.now) && w.stepRemoteWorkload(c, name, obj, hasJob, job):
 	default:
 		return false
 	}
@@ -58,9 +63,18 @@ func (obj remoteWorkload) permits(job remoteJob) bool {
 	return obj.owner == job.owner && obj.adopted && obj.admitted && !obj.evicted && !obj.deactivating && obj.finished == nil
 }
 
+// permit is what a job may do by its copy, or by those of its slices.
+func (c *worker) permit(name string, job remoteJob) permission {
+	if job.elastic {
+		return c.permitSlice(jobOf(name), job)
+	}
+	obj, there := c.workloads[name]
+	allowed := there && obj.permits(job) && !job.deleting && job.ours
+	return permission{allowed, allowed}
+}
+
 // stepRemoteJob starts, stops, ends or removes a job.
-func (w *workerClusters) stepRemoteJob(c *worker, name string, job remoteJob, obj optional[remoteWorkload]) bool {
-	allowed := obj.exists && obj.value.permits(job) && !job.deleting && job.ours
+func (w *workerClusters) stepRemoteJob(c *worker, name string, job remoteJob, may permission) bool {
 	switch {
 	case job.finished != nil:
 		if job.ttl < 0 || w.now.Before(job.ended.Add(job.ttl)) || job.deleting {
@@ -70,17 +84,22 @@ func (w *workerClusters) stepRemoteJob(c *worker, name string, job remoteJob, ob
 		return true
 	case job.running && !job.stopAt.IsZero():
 		return false
-	case job.running && !allowed && (!job.deleting || !c.slow) && !c.isDown(w.now):
+	case job.running && !may.goOn && (!job.deleting || !c.slow) && !c.isDown(w.now):
+		w.history.checkStop(w, c, name, job)
 		job = w.stopPods(job)
 	case job.running && !w.now.Before(job.started.Add(job.duration)):
 		job.running, job.ended = false, w.now
 		job.finished = &dispatch.Outcome{Reason: "Succeeded", Message: "Job finished successfully"}
 		w.history.recordEnd(w, c, name, job)
-	case !job.running && allowed && !c.isDown(w.now):
+	case !job.running && may.start && !c.isDown(w.now):
 		job.running, job.started = true, w.now
+		if job.elastic {
+			runs, _ := c.chooseSlice(name, job)
+			job.runs = min(job.pods, c.workloads[runs].gpu)
+		}
 		w.history.checkJobStart(w, c, name, job)
 	default:
-		return false
+		return job.elastic && job.running && !c.isDown(w.now) && w.stepPods(c, name, job)
 	}
 	w.putJob(c, name, job)
 	return true
@@ -158,6 +177,7 @@ func (w *workerClusters) removeJob(c *worker, name string) {
 	w.recordTrouble(c, name)
 	job := c.jobs[name]
 	delete(c.jobs, name)
+	delete(c.disturbed, name)
 	w.markChanged()
 	c.informers.jobs.enqueue(name, optional[remoteJob]{false, job})
 }

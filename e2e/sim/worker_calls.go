@@ -17,10 +17,14 @@ func (t *decision) createOffer(c *worker, a dispatch.Action) error {
 		t.recordEvent(RefusedLate)
 		return errRefused
 	}
+	place := t.item.slicePlace
+	if t.item.view != nil && t.driver != nil {
+		place = t.item.view.placeOn(t.driver.remotes[c.name], t.item)
+	}
 	t.putRemoteWorkload(c, t.item.name, remoteWorkload{
 		owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch, id: t.nextID(),
 		stopsWithoutHub: a.StopsOnHubLost, gpu: t.item.gpu, priority: t.item.priority, duration: t.item.duration, ttl: t.item.ttl, createdAt: t.now,
-		tolerates: t.item.tolerates, gated: a.GateClosed,
+		tolerates: t.item.tolerates, gated: a.GateClosed, slicePlace: place,
 	})
 	return nil
 }
@@ -39,17 +43,20 @@ func (t *decision) openGate(c *worker, a dispatch.Action) error {
 
 func (t *decision) updateOffer(c *worker, a dispatch.Action) error {
 	obj, exists := c.workloads[t.item.name]
-	if !exists || !obj.ours || obj.uid != t.item.uid || obj.stampedEpoch() != a.Epoch || obj.priority == t.item.priority {
+	if !exists || !obj.ours || obj.uid != t.item.uid || obj.stampedEpoch() != a.Epoch || obj.priority == t.item.priority && !t.isLarger(obj) {
 		return nil
 	}
 	obj.priority = t.item.priority
+	if t.isLarger(obj) {
+		obj.gpu = t.item.gpu
+	}
 	t.putRemoteWorkload(c, t.item.name, obj)
 	return nil
 }
 
 func (t *decision) createJob(c *worker, a dispatch.Action) error {
-	if old, exists := c.jobs[t.item.name]; exists {
-		if old.ours && old.uid == t.item.uid && old.stampedEpoch() == a.Epoch && old.lostMarks == lostNone {
+	if old, exists := c.jobs[jobOf(t.item.name)]; exists {
+		if jobHolder(t.item, old) == dispatch.Ours && old.uid != 0 && old.stampedEpoch() == a.Epoch {
 			return nil
 		}
 		return errRefused
@@ -70,16 +77,19 @@ func (t *decision) mayCreateJob(c *worker, a dispatch.Action) bool {
 
 // postJob is the last call of CreateJob, as the worker's API server sees it.
 func (t *decision) postJob(c *worker, a dispatch.Action, late bool) error {
-	if _, exists := c.jobs[t.item.name]; exists {
+	if _, exists := c.jobs[jobOf(t.item.name)]; exists {
 		return errRefused
 	}
-	job := remoteJob{owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch, duration: t.item.duration, ttl: t.item.ttl, killGrace: t.item.killGrace, staleStatus: t.item.staleStatus, createdLate: late, id: t.nextID(), namesWorkload: true}
+	job := remoteJob{owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch, duration: t.item.duration, ttl: t.item.ttl, killGrace: t.item.killGrace, staleStatus: t.item.staleStatus, createdLate: late, id: t.nextID(), namesWorkload: true, prebuilt: t.item.name}
+	if t.item.elastic {
+		job.elastic, job.chain, job.pods = true, t.item.chain, t.item.gpu
+	}
 	obj, exists := c.workloads[t.item.name]
 	if !c.fence.stock && (c.goneEpochs[t.item.uid] > a.Epoch || exists && t.parts.Before(job, obj)) {
 		t.recordEvent(RefusedLate)
 		return errRefused
 	}
-	t.putJob(c, t.item.name, job)
+	t.putJob(c, jobOf(t.item.name), job)
 	return nil
 }
 
@@ -87,6 +97,10 @@ func (t *decision) postJob(c *worker, a dispatch.Action, late bool) error {
 // caller that is not sure gives it up.
 type removalOptions struct {
 	spareFinished, foreground bool
+	// keepJob is set if the copy alone is removed.
+	keepJob bool
+	// unchanged tells of a copy whether it is as it was seen.
+	unchanged func(remoteWorkload) bool
 	confirm                   func() error
 }
 
@@ -94,19 +108,23 @@ type removalOptions struct {
 // spared saves both.
 func (w *workerClusters) retractObjects(c *worker, item workload, how removalOptions, goes func(owner, int64) bool) error {
 	name := item.name
-	job, hasJob := c.jobs[name]
+	job, hasJob := c.jobs[jobOf(name)]
 	obj, hasCopy := c.workloads[name]
-	if hasJob && job.isRemovable(goes) || hasCopy && obj.adopted && goes(obj.owner, obj.stampedEpoch()) {
+	hasJob = hasJob && !how.keepJob
+	if hasJob && job.isRemovable(item, goes) || hasCopy && obj.adopted && goes(obj.owner, obj.stampedEpoch()) {
 		if err := how.confirm(); err != nil {
 			return err
 		}
 	}
-	if hasJob && job.isRemovable(goes) {
-		if how.spareFinished && job.finished != nil && job.uid == item.uid {
+	if hasJob && job.isRemovable(item, goes) {
+		if how.spareFinished && job.finished != nil && job.uid != 0 && job.ownerFor(item).uid == item.uid {
 			return nil
 		}
 		w.history.checkJobRemoval(w, c, item, job)
-		w.deleteJob(c, name, job, how)
+		w.deleteJob(c, jobOf(name), job, how)
+	}
+	if how.keepJob && hasCopy && how.unchanged != nil && !how.unchanged(obj) {
+		return errRefused
 	}
 	if obj, exists := c.workloads[name]; exists && goes(obj.owner, obj.stampedEpoch()) {
 		w.removeRemoteWorkload(c, name)
@@ -157,7 +175,7 @@ func (t *decision) evictRemote(c *worker, a dispatch.Action) error {
 
 func (t *decision) readLive(c *worker, a dispatch.Action) error {
 	obj, hasCopy := c.workloads[t.item.name]
-	job, hasJob := c.jobs[t.item.name]
+	job, hasJob := c.jobs[jobOf(t.item.name)]
 	t.driver.remotes[c.name].liveReads[t.item.name] = liveAnswer{epoch: a.Epoch, at: t.now, copy: optional[remoteWorkload]{hasCopy, obj}, job: optional[remoteJob]{hasJob, job}}
 	t.markChanged()
 	return nil
@@ -183,8 +201,11 @@ func (t *decision) setJobStatus(status jobStatus) error {
 	}
 	t.history.checkJobStatus(t.workerClusters, now, status)
 	t.hub.lastVersion++
-	now.status, now.jobRV = status, t.hub.lastVersion
-	t.storeWorkload(now)
+	for _, item := range t.hub.workloadsOfJob(now) {
+		item.status, item.jobRV = status, t.hub.lastVersion
+		t.storeWorkload(item)
+		now.jobRV = item.jobRV
+	}
 	t.item.status, t.item.jobRV = status, now.jobRV
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	"switchyard.dev/admissioncheck/multikueue/placement"
 	"switchyard.dev/worker/fence"
 	"switchyard.dev/worker/job"
@@ -55,13 +56,15 @@ type Parts struct {
 	// NewTracker makes what the program remembers.
 	NewTracker NewTrackerFunc
 	// Job is the controller of the hub's jobs.
-	Job        JobFunc
+	Job JobFunc
+	// Slice says what a Workload is among the slices of its job.
+	Slice      SliceFunc
 	DriverBugs DriverBugs
 }
 
 // RealParts are the parts as they are.
 func RealParts() Parts {
-	return Parts{Step: dispatch.Step, Fence: fence.Step, Rank: placement.Rank, Before: isBeforeEpoch, NewTracker: newTracker, Job: job.Step}
+	return Parts{Step: dispatch.Step, Fence: fence.Step, Rank: placement.Rank, Before: isBeforeEpoch, NewTracker: newTracker, Job: job.Step, Slice: hubworkload.ObserveSlice}
 }
 
 // scene is what all actors share.

@@ -10,6 +10,7 @@ import (
 // and break things in between, and then the healing of every fault, after which everything must come to rest.
 func Random(seed uint64, length int) []string {
 	g := &generator{rand: rand.New(rand.NewPCG(seed, 0x5317c4a4d))}
+	g.newSlices(seed)
 	g.commands = g.weightedCommands()
 	g.lines = make([]string, 0, length+length/4)
 	g.addSetup()
@@ -38,6 +39,8 @@ type generator struct {
 	strictPolicy string
 	// delayedCommand is a command for when things have begun.
 	delayedCommand string
+	// slices is about elastic jobs, nil if there are none.
+	slices *slices
 	// commands are what a command may do, and how often.
 	commands []weightedCommand
 }
@@ -63,7 +66,7 @@ func (g *generator) addf(format string, args ...any) {
 
 func (g *generator) pick(from ...string) string { return from[g.rand.IntN(len(from))] }
 func (g *generator) pickCluster() string        { return g.pick(g.names...) }
-func (g *generator) pickJob() string            { return g.pick(g.jobs...) }
+func (g *generator) pickJob() string            { return g.slices.refer(g.pick(g.jobs...)) }
 
 // addSetup makes two to four clusters and one to three jobs.
 func (g *generator) addSetup() {
@@ -124,7 +127,7 @@ func (g *generator) addSubmit(job string) {
 	if g.rand.IntN(10) == 0 {
 		line += " status=stale"
 	}
-	g.addf("%s", line)
+	g.addf("%s", g.slices.mark(line))
 }
 
 // pickDeliveringCluster returns the cluster whose events are delivered next: the laggard's only now and then.
@@ -184,6 +187,9 @@ func (g *generator) addDispatch() {
 
 // injectFault changes the world; half of the time in the way of the theme.
 func (g *generator) injectFault() {
+	if g.slices.addFault(g) {
+		return
+	}
 	if g.scenario != anyScenario && g.rand.IntN(2) == 0 {
 		g.injectScenarioFault()
 		return
