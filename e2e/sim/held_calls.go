@@ -49,6 +49,10 @@ type heldCall struct {
 // would let a job of an epoch that is over take up a later copy, which nothing can prevent.
 func (t *decision) holdCall() {
 	a := t.action
+	if a.Verb == dispatch.ResizeJob {
+		t.holdResize(a)
+		return
+	}
 	if a.Verb != dispatch.CreateOffer && a.Verb != dispatch.CreateJob || t.lookupWorker(a.Cluster).fence.stock || !t.lookupWorker(a.Cluster).up {
 		return
 	}

@@ -41,6 +41,17 @@ func (t *decision) resized(now remoteJob, a dispatch.Action) (remoteJob, bool) {
 	return next, next != now
 }
 
+// holdResize keeps the write of a resize under way for later: it demands that the job has not changed since.
+func (t *decision) holdResize(a dispatch.Action) {
+	c := t.lookupWorker(a.Cluster)
+	was, there := c.jobs[jobOf(t.item.name)]
+	if next, changed := t.resized(was, a); there && changed && c.up && !c.fence.stock {
+		late := *t
+		late.fault = callFault{}
+		t.heldCalls = append(t.heldCalls, heldCall{c.name, func() error { return late.patchJob(c, was, next) }})
+	}
+}
+
 // patchJob writes a job if it is still as it was read.
 func (t *decision) patchJob(c *worker, was, next remoteJob) error {
 	name := jobOf(t.item.name)
