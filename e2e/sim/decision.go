@@ -236,7 +236,9 @@ func (t *decision) runAction(a dispatch.Action) error {
 		return t.createJob(c, a)
 	case dispatch.Retract:
 		how := removalOptions{spareFinished: a.SpareFinished, foreground: a.Foreground, keepJob: a.OnlyCopy}
-		how.unchanged = func(obj remoteWorkload) bool { return obj == t.driver.remotes[c.name].informers.workloads.get(t.item.name).value }
+		how.unchanged = func(obj remoteWorkload) bool {
+			return obj == t.driver.remotes[c.name].informers.workloads.get(t.item.name).value
+		}
 		if job, there := c.jobs[jobOf(t.item.name)]; there && !a.OnlyCopy && job.running && a.Foreground && !t.item.quota {
 			t.recordEvent(RemovedWithoutQuota)
 		}

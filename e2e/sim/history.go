@@ -33,9 +33,9 @@ type history struct {
 	promises map[attempt]string
 	// jobOf says which job of the hub each Workload was made for; acquitted are the clusters that were not waited for any more, as
 	// the policy allows, when a Workload of a job was let go.
-	jobOf   map[int64]int64
+	jobOf map[int64]int64
 	// roots is, of each slice that has taken over, the first one of those that had the job: their runs are one Workload's.
-	roots map[int64]int64
+	roots   map[int64]int64
 	excused map[jobCluster]bool
 }
 

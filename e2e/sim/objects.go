@@ -114,7 +114,7 @@ type remoteWorkload struct {
 	owner
 	epoch int64
 	// forgedEpoch is the epoch that a user has written over the stamp, zero if none has.
-	forgedEpoch   int64
+	forgedEpoch int64
 	slicePlace
 	gpu           int64
 	priority      int64
@@ -183,8 +183,8 @@ type remoteJob struct {
 	elastic         bool
 	prebuilt, chain string
 	pods, runs      int64
-	lostMarks     lostMarks
-	tampered      bool
+	lostMarks       lostMarks
+	tampered        bool
 }
 
 // status is what the job says of itself, and actualStatus what is true.

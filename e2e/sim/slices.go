@@ -38,7 +38,9 @@ func sliceName(job string, number int64) string {
 }
 
 // podCounts are so many pods in the words of package elastic.
-func podCounts(gpu int64) []elastic.Count { return []elastic.Count{{Name: podSetName, Pods: int32(gpu)}} }
+func podCounts(gpu int64) []elastic.Count {
+	return []elastic.Count{{Name: podSetName, Pods: int32(gpu)}}
+}
 
 const podSetName = "main"
 

@@ -106,4 +106,3 @@ func (w *World) hasSliceOf(chain string) bool {
 	}
 	return false
 }
-

@@ -142,7 +142,6 @@ func (w *workerClusters) waitsForRoom(item workload) bool {
 	return there && !obj.quota && (room < item.gpu || c.noLocalQueue || c.tainted && !item.tolerates)
 }
 
-
 // isForgedSliceJob reports whether a job bears the name of an elastic one whose end is unknown, and names a slice of it, but was made by somebody else.
 func (w *workerClusters) isForgedSliceJob(c *worker, name string) bool {
 	item, found := w.sliceWithJob(workload{name: name})

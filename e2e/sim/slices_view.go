@@ -171,7 +171,9 @@ func (v *sliceView) observeJob(item workload, j remoteJob) dispatch.Job {
 }
 
 // holderOf is whose a job is.
-func (v *sliceView) holderOf(item workload, j remoteJob) dispatch.Holder { return v.observeJob(item, j).Holder }
+func (v *sliceView) holderOf(item workload, j remoteJob) dispatch.Holder {
+	return v.observeJob(item, j).Holder
+}
 
 // sliceJobFacts are a job's facts as a slice of it sees them; of one whose job is another's there is next to nothing.
 func (v *sliceView) sliceJobFacts(item workload, j remoteJob, f dispatch.Job) dispatch.Job {

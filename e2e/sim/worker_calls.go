@@ -101,7 +101,7 @@ type removalOptions struct {
 	keepJob bool
 	// unchanged tells of a copy whether it is as it was seen.
 	unchanged func(remoteWorkload) bool
-	confirm                   func() error
+	confirm   func() error
 }
 
 // retractObjects removes job and copy of a Workload, as the dispatcher saw it, if they are to go; a finished job that is to be
