@@ -55,10 +55,11 @@ func (r *roundHistory) recordOfferSent(key attempt, cluster string, now time.Tim
 
 // splitNominated parts the nominated clusters into the new ones and, of the others, those that may still admit.
 func (r *roundHistory) splitNominated(t *decision, s, next dispatch.State) (fresh, hopeful []string) {
+	began := (next.Epoch != s.Epoch || next.Reservation != s.Reservation) && t.plan.Reason != dispatch.TakenOver // which nominates nobody
 	for _, name := range next.Nominated {
 		v := clusterView(t.obs, name)
 		switch {
-		case next.Epoch != s.Epoch || next.Reservation != s.Reservation || !slices.Contains(s.Nominated, name):
+		case began || !slices.Contains(s.Nominated, name):
 			fresh = append(fresh, name)
 		case !canBeOffered(v), v.Copy.Evicted, v.Copy.Refused, v.Copy.Deactivating, v.Copy.Finished != nil, hasRefusedCall(v, s.Epoch):
 		case v.Health.Degraded != "" && v.Copy.Holder == dispatch.Absent && hasReadierCluster(t, s): // it does not even take the offer in time
