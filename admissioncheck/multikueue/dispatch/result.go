@@ -60,9 +60,9 @@ func (r runResults) copySaysEnded(c Copy) bool {
 }
 
 // jobSaysEnded reports whether a job says that it has ended, also one that is no more, and its copy does not say that it was no
-// job of that Workload.
+// job of that Workload. The copy of a slice says nothing of a job that runs by another.
 func (r runResults) jobSaysEnded(c Copy, j Job) bool {
-	outOfSync := (c.Holder == Ours || c.Holder == Absent) && c.Finished != nil && c.Finished.Reason == OutOfSync
+	outOfSync := (c.Holder == Ours || c.Holder == Absent) && c.Finished != nil && c.Finished.Reason == OutOfSync && !j.OfSlice
 	watchedEnd := j.Holder == Absent && j.Finished != nil
 	return j.Finished != nil && !outOfSync && (r.endCounts(j.Holder, j.Epoch) || watchedEnd && r.endCounts(Ours, j.Epoch))
 }

@@ -48,6 +48,7 @@ func TestASliceTakesOverWhereTheJobRuns(t *testing.T) {
 			"Running; ResizeJob w1"},
 		{"and runs on", state, "quota Ready slice=epoch_2;_bound_w1", "w1 up copy@2 adopted admitted job@2", "Running"},
 		{"the job ends before that", state, local, "w1 up copy@2 job@2 of-slice finished:Succeeded", "RunFinished; Finish w1 Succeeded"},
+		{"its own copy is out of sync, and the job ends by that before", state, local, "w1 up copy@2 adopted finished:OutOfSync job@2 of-slice finished:Succeeded", "RunFinished; Finish w1 Succeeded"},
 		{"another check is not ready", state, "quota waiting slice=epoch_2;_bound_w1", "w1 up job@2 of-slice", "Offered"},
 		{"the cluster is cordoned", state, local, "w1 up cordoned job@2 of-slice", "Offered"},
 		{"the cluster is drained", state, local, "w1 up draining job@2 of-slice \n w2 up", "Looking; LiveRead w1"},
