@@ -141,12 +141,12 @@ func (l *history) checkWrite(t *decision, before, after workload) {
 		t.mustHold(invOtherChecks, len(next.Nominated) == 0 || !before.otherChecksPending, "%s is offered to %v", before.name, next.Nominated)
 	}
 	l.checkNominationFit(t, before, s, next)
-	if s.Bound == "" && next.Bound != "" {
+	inherits := t.plan.Reason == dispatch.TakenOver // the slice before was bound there, or given up
+	if s.Bound == "" && next.Bound != "" && !inherits {
 		l.checkSiblingBinding(t, next.Bound)
 		l.checkLease(t, !t.leaseExpired(next.Bound), next.Bound)
 		delete(l.lastTrouble, before.uid)
 	}
-	inherits := t.plan.Reason == dispatch.TakenOver // that the slice before was given up
 	if s.Bound != "" && !s.Retreating() && (next.Bound == "" || next.Retreating()) && !before.deleting && !inherits {
 		l.checkGiveUp(t, before)
 	}
