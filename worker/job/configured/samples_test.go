@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -135,7 +136,6 @@ func TestHowTheSamplesAreSuspendedPlacedAndRestored(t *testing.T) {
 		file, job string
 		at        []string
 	}{
-		{"pipelinerun.yaml", pipelineRun, []string{"spec", "taskRunTemplate", "podTemplate", "nodeSelector", "zone"}},
 		{"workflow.yaml", workflow, []string{"spec", "nodeSelector", "zone"}},
 		{"trainingrun.yaml", trainingRun, []string{"spec", "workers", "template", "spec", "nodeSelector", "zone"}},
 	} {
@@ -162,6 +162,32 @@ func TestHowTheSamplesAreSuspendedPlacedAndRestored(t *testing.T) {
 				t.Errorf("suspended and restored, it differs:\n%s", diff)
 			}
 		})
+	}
+}
+
+// Tekton refuses changes of a run but of spec.status. So the run says which nodes its pods need, and nothing else is written.
+func TestAPipelineRunIsStartedByItsStatusAlone(t *testing.T) {
+	kind, j := compileSample(t, "pipelinerun.yaml").Kind(), read(t, pipelineRun)
+	template := map[string]any{"nodeSelector": map[string]any{"pool": "batch"}, "tolerations": []any{map[string]any{"key": "pool", "operator": "Exists"}}}
+	if err := unstructured.SetNestedField(j.Object, template, "spec", "taskRunTemplate", "podTemplate"); err != nil {
+		t.Fatal(err)
+	}
+	want := j.DeepCopy()
+	unstructured.RemoveNestedField(want.Object, "spec", "status")
+	sets, err := kind.PodSets(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asks := sets[0].Template.Spec; asks.NodeSelector["pool"] != "batch" || len(asks.Tolerations) != 1 {
+		t.Errorf("it asks for %v %v", asks.NodeSelector, asks.Tolerations)
+	}
+	placed := job.Placement{NodeSelector: map[string]string{"pool": "batch", "zone": "a"}, Tolerations: []corev1.Toleration{{Key: "spot"}}}
+	if err := kind.Place(j, []job.Placement{placed}); err != nil {
+		t.Fatal(err)
+	}
+	kind.SetSuspend(j, false)
+	if diff := cmp.Diff(want, j); diff != "" {
+		t.Errorf("started, it differs (-want +got):\n%s", diff)
 	}
 }
 
