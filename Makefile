@@ -10,8 +10,8 @@ export SWITCHYARD_COMMIT := $(or $(SWITCHYARD_COMMIT),$(shell git rev-parse HEAD
 GOTOOL    := go tool -modfile=.tools/go.mod
 BIN       := bin
 TEST_TIME ?= 40m
-# Tests in e2e/pods that need the operator of a kind of job.
-OPERATORS_TESTS := ^TestLeaderWorkerSet
+# Tests in e2e/pods and e2e/jobkinds that need the operator of a kind of job.
+OPERATORS_TESTS := ^Test(LeaderWorkerSet|PipelineRun)
 # The packages in which goroutines share memory; the rest is pure or thin and gains nothing from the race detector.
 RACY      := ./worker/view/... ./worker/scheduler/... ./worker/listener/... ./admissioncheck/multikueue/fleet/...
 UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|clusters|jobkinds|kinds|pods)($$|/)')
@@ -55,7 +55,7 @@ test-integration: controlplane build ## Integration tests: one hub, two workers,
 test-operators: controlplane operators build $(SWITCHYARD_CACHE)/tools/golangci-lint ## Jobs of all kinds run by their own operators, through a hub (builds the operators, once).
 	@echo "kinds of jobs with their own operators on real API servers"
 	go test -count=1 -timeout $(TEST_TIME) -parallel 12 ./e2e/kinds
-	go test -count=1 -timeout $(TEST_TIME) -run '$(OPERATORS_TESTS)' ./e2e/pods
+	go test -count=1 -timeout $(TEST_TIME) -run '$(OPERATORS_TESTS)' ./e2e/pods ./e2e/jobkinds
 	@cd e2e/controlplane/operators && $(SWITCHYARD_CACHE)/tools/golangci-lint run --config ../../../.golangci.yml ./...
 
 .PHONY: e2e-kind

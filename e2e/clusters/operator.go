@@ -96,6 +96,9 @@ func (c *Cluster) startOperator(ctx context.Context, name Operator) (*startedOpe
 	if err != nil {
 		return nil, err
 	}
+	if err := c.createObjects(ctx, at, operators[name].needs); err != nil {
+		return nil, err
+	}
 	process, err := c.runOperator(name, at)
 	return &startedOperator{at: at, process: process}, err
 }
@@ -109,7 +112,7 @@ func (c *Cluster) finishOperator(ctx context.Context, name Operator, o *startedO
 	if err := c.installOperatorWebhooks(ctx, name, o); err != nil {
 		return err
 	}
-	return c.installDefaults(ctx, name, o.at)
+	return c.createObjects(ctx, o.at, operators[name].defaults)
 }
 
 func (c *Cluster) newPlace(ctx context.Context, name Operator) (place, error) {
@@ -148,13 +151,12 @@ func (c *Cluster) runOperator(name Operator, at place) (*Process, error) {
 	return c.runFrom(at.binaries, command)
 }
 
-// installDefaults creates the objects that an operator's own installation has.
-func (c *Cluster) installDefaults(ctx context.Context, name Operator, at place) error {
-	o := operators[name]
-	if o.defaults == "" {
+// createObjects creates the objects in an operator's manifests that match a pattern; none if that is empty.
+func (c *Cluster) createObjects(ctx context.Context, at place, pattern string) error {
+	if pattern == "" {
 		return nil
 	}
-	objects, err := readManifests[unstructured.Unstructured](at.binaries.manifest(o.defaults))
+	objects, err := readManifests[unstructured.Unstructured](at.binaries.manifest(pattern))
 	if err != nil {
 		return err
 	}
@@ -164,7 +166,7 @@ func (c *Cluster) installDefaults(ctx context.Context, name Operator, at place) 
 	}
 	for _, object := range objects {
 		if err := client.Create(ctx, object); err != nil {
-			return fmt.Errorf("default %s of %s: %w", object.GetName(), name, err)
+			return fmt.Errorf("create %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
 	return nil

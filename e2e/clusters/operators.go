@@ -28,6 +28,8 @@ const (
 	// SparkOperator runs SparkApplications, without webhooks. Spark itself is played: executors are there as soon as the
 	// driver, and run until they are ended.
 	SparkOperator Operator = "spark-operator"
+	// Tekton runs PipelineRuns and TaskRuns without references to others, and admits PipelineRuns by its own rules.
+	Tekton Operator = "tekton"
 )
 
 // operator is how an Operator is run. The API server knows it by its program's name.
@@ -36,9 +38,9 @@ type operator struct {
 	builtIn bool
 	// program is its name in bin/.
 	program string
-	// crds are the manifests of its CRDs, and defaults those of objects that it needs, with patterns; webhooks is that of
-	// its webhook configurations, if it has any.
-	crds, defaults, webhooks string
+	// crds are the manifests of its CRDs, needs those of objects without which it does not start, and defaults those of what its
+	// installation creates once it is ready, all with patterns; webhooks is that of its webhook configurations, if it has any.
+	crds, needs, defaults, webhooks string
 	// ofPods narrows the webhooks for pods, as the operator's own installation does: without it every pod would go
 	// through them.
 	ofPods *metav1.LabelSelector
@@ -95,6 +97,16 @@ var operators = map[Operator]operator{
 		// What it calls inherits the environment; it insists on an address of the API server, which the player does not use.
 		env: func(p place) []string {
 			return []string{"KUBECONFIG=" + p.kubeconfig, "SPARK_HOME=" + p.binaries.Dir, "KUBERNETES_SERVICE_HOST=localhost", "KUBERNETES_SERVICE_PORT=0"}
+		},
+	},
+	Tekton: {
+		program: "tekton", crds: allCRDs, webhooks: webhooks, needs: "needs/*.yaml",
+		args: place.flags,
+		// It listens for profilers that never come: on any port that is free.
+		env: func(place) []string {
+			return []string{
+				"SYSTEM_NAMESPACE=tekton-pipelines", "CONFIG_LEADERELECTION_NAME=config-leader-election-controller", "PROFILING_PORT=0",
+			}
 		},
 	},
 }

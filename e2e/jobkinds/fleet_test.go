@@ -39,14 +39,25 @@ type fleet struct {
 
 func startFleet(t *testing.T) *fleet {
 	t.Helper()
+	f := raise(t, clusters.Options{Name: "hub", Controllers: true}, clusters.Options{Name: "w1", Controllers: true}, clusters.Options{Name: "w2", Controllers: true})
+	flavor, pods := &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "any"}}, corev1.ResourceList{corev1.ResourcePods: resource.MustParse("100")}
+	f.makeQueue(f.hub, flavor, pods, "workers")
+	f.makeQueue(f.w1, flavor, pods)
+	f.makeQueue(f.w2, flavor, pods)
+	return f
+}
+
+// raise starts a hub with one or two workers, and does at each what the guide says.
+func raise(t *testing.T, hub clusters.Options, workers ...clusters.Options) *fleet {
+	t.Helper()
 	log.SetLogger(zap.New(zap.WriteTo(t.Output())))
 	root, err := clusters.SourceRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	stage, err := installation.StartStage(t.Context(), installation.StageOptions{
-		Hub:      clusters.Options{Name: "hub", Controllers: true},
-		Workers:  []clusters.Options{{Name: "w1", Controllers: true}, {Name: "w2", Controllers: true}},
+		Hub:      hub,
+		Workers:  workers,
 		Programs: filepath.Join(root, "bin"),
 		Configuration: map[string]any{
 			"multiKueue":   map[string]any{"gcInterval": "2s"},
@@ -66,16 +77,22 @@ func startFleet(t *testing.T) *fleet {
 			t.Error(err)
 		}
 	})
-	f := &fleet{t: t, hub: stage.Hub, w1: stage.Workers[0], w2: stage.Workers[1]}
-	f.prepare(f.hub, "switchyard-hub", "workers")
-	f.prepare(f.w1, "switchyard-worker")
-	f.prepare(f.w2, "switchyard-worker")
-	f.create(f.hub, installation.MultiKueueCheck("workers", "w1", "w2")...)
+	f := &fleet{t: t, hub: stage.Hub, w1: stage.Workers[0]}
+	f.permit(f.hub, "switchyard-hub")
+	var names []string
+	for _, worker := range stage.Workers {
+		f.permit(worker, "switchyard-worker")
+		names = append(names, worker.Name)
+	}
+	if len(stage.Workers) > 1 {
+		f.w2 = stage.Workers[1]
+	}
+	f.create(f.hub, installation.MultiKueueCheck("workers", names...)...)
 	return f
 }
 
-// prepare does at a site what the guide says, and makes the queue. The programs run outside of their clusters, by users of their own.
-func (f *fleet) prepare(at *installation.Site, user string, checks ...kueue.AdmissionCheckReference) {
+// permit does at a site what the guide says. The programs run outside of their clusters, by users of their own.
+func (f *fleet) permit(at *installation.Site, user string) {
 	f.t.Helper()
 	for _, obj := range manifests(f.t, "program.yaml") {
 		if obj.GetKind() != "ClusterRole" && obj.GetKind() != "ClusterRoleBinding" {
@@ -89,17 +106,25 @@ func (f *fleet) prepare(at *installation.Site, user string, checks ...kueue.Admi
 			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 		})
 	}
+}
+
+// makeQueue makes a queue with quota of one flavor.
+func (f *fleet) makeQueue(at *installation.Site, flavor *kueue.ResourceFlavor, quota corev1.ResourceList, checks ...kueue.AdmissionCheckReference) {
+	f.t.Helper()
+	group := kueue.ResourceGroup{Flavors: []kueue.FlavorQuotas{{Name: kueue.ResourceFlavorReference(flavor.Name)}}}
+	for name, quantity := range quota {
+		group.CoveredResources = append(group.CoveredResources, name)
+		group.Flavors[0].Resources = append(group.Flavors[0].Resources, kueue.ResourceQuota{Name: name, NominalQuota: quantity})
+	}
 	queue := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "all"}, Spec: kueue.ClusterQueueSpec{
 		NamespaceSelector: &metav1.LabelSelector{},
-		ResourceGroups: []kueue.ResourceGroup{{
-			CoveredResources: []corev1.ResourceName{corev1.ResourcePods},
-			Flavors:          []kueue.FlavorQuotas{{Name: "any", Resources: []kueue.ResourceQuota{{Name: corev1.ResourcePods, NominalQuota: resource.MustParse("100")}}}},
-		}},
+		Preemption:        &kueue.ClusterQueuePreemption{WithinClusterQueue: kueue.PreemptionPolicyLowerPriority},
+		ResourceGroups:    []kueue.ResourceGroup{group},
 	}}
 	for _, check := range checks {
 		queue.Spec.AdmissionChecksStrategy = &kueue.AdmissionChecksStrategy{AdmissionChecks: []kueue.AdmissionCheckStrategyRule{{Name: check}}}
 	}
-	f.create(at, &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "any"}}, queue, &kueue.LocalQueue{
+	f.create(at, flavor.DeepCopy(), queue, &kueue.LocalQueue{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "main"}, Spec: kueue.LocalQueueSpec{ClusterQueue: "all"},
 	})
 }
@@ -182,8 +207,10 @@ func (f *fleet) patch(at *installation.Site, obj client.Object, merged string) {
 func (f *fleet) eventually(what string, check func(context.Context) error) {
 	f.t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(f.t.Context(), 100*time.Millisecond, 100*time.Second, true, func(ctx context.Context) (bool, error) {
-		last = check(ctx)
+	err := wait.PollUntilContextTimeout(f.t.Context(), 100*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		if err := check(ctx); err == nil || ctx.Err() == nil { // the last that is not for want of time
+			last = err
+		}
 		return last == nil, nil
 	})
 	if err != nil {
@@ -205,8 +232,14 @@ func (f *fleet) stays(what string, check func(context.Context) error) {
 // expectServing waits for what a site's JobKind says of itself.
 func (f *fleet) expectServing(at *installation.Site, want string) {
 	f.t.Helper()
+	f.expectServingOf(at, f.declared(), want)
+}
+
+// expectServingOf waits for what a site's JobKind of a name says of itself.
+func (f *fleet) expectServingOf(at *installation.Site, declared *switchyard.JobKind, want string) {
+	f.t.Helper()
 	f.eventually("JobKind at "+at.Name+" is "+want, func(ctx context.Context) error {
-		declared := f.declared()
+		declared := declared.DeepCopy()
 		if err := at.Get(ctx, client.ObjectKeyFromObject(declared), declared); err != nil {
 			return err
 		}
@@ -286,8 +319,13 @@ func (f *fleet) expectPhase(name, want string) {
 
 // workloadOf is the hub's Workload of a job.
 func (f *fleet) workloadOf(ctx context.Context, name string) (*kueue.Workload, error) {
+	return workloadAt(ctx, f.hub, name)
+}
+
+// workloadAt is a site's Workload of a job.
+func workloadAt(ctx context.Context, at *installation.Site, name string) (*kueue.Workload, error) {
 	var list kueue.WorkloadList
-	if err := f.hub.List(ctx, &list, client.InNamespace("default")); err != nil {
+	if err := at.List(ctx, &list, client.InNamespace("default")); err != nil {
 		return nil, err
 	}
 	for i := range list.Items {

@@ -17,7 +17,7 @@ import (
 )
 
 // Kubernetes' own controllers make pods of the samples. What KServe, the notebook controller, Tekton, Argo and Spark make of theirs is made
-// here, with the labels that they pass on (contract: job-kinds.md 16).
+// here, with the labels that they pass on (contract: job-kinds.md 16); Tekton itself runs in TestPipelineRunsHaveTheirPodsQueue.
 func TestTheSamplesOfPodsRunByQuota(t *testing.T) {
 	s := start(t, clusters.Options{Name: "samples", Nodes: []clusters.NodePool{{Name: "cpu", Count: 2}}}, "batch/job", "pod", "deployment", "statefulset")
 	for _, c := range []struct {

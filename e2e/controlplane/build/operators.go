@@ -13,6 +13,9 @@ const (
 	lws              = "sigs.k8s.io/lws"
 	appwrapper       = "github.com/project-codeflare/appwrapper"
 	sparkOperator    = "github.com/kubeflow/spark-operator/v2"
+	tekton           = "github.com/tektoncd/pipeline"
+	// ours has the manifests that an operator writes only when it runs.
+	ours = "switchyard.dev/e2e/controlplane/operators"
 )
 
 // operators are programs that run a kind of jobs, each with what it needs beside it, by name. Those whose package is below
@@ -48,6 +51,15 @@ var operators = map[string]set{
 	"spark-operator": operator("spark-operator", "./spark-operator", []manifest{
 		{sparkOperator, "config/crd/bases/*.yaml", "crds"},
 	}, program{"spark-submit", "./spark-submit", ""}),
+	"tekton": operator("tekton", "./tekton", []manifest{
+		// Those of what it watches. Tasks and Pipelines of their own are read only where a run refers to them.
+		{tekton, "config/300-crds/300-*run.yaml", "crds"},
+		{tekton, "config/300-crds/300-resolutionrequest.yaml", "crds/resolutionrequests.yaml"},
+		{tekton, "config/300-crds/300-verificationpolicy.yaml", "crds/verificationpolicies.yaml"},
+		{tekton, "config/100-namespace/100-namespace.yaml", "needs/0-namespace.yaml"},
+		{tekton, "config/config-*.yaml", "needs"},
+		{ours, "tekton/webhooks.yaml", "webhooks.yaml"},
+	}),
 }
 
 // operator is the set of an operator whose program has its name, with the programs that it calls.
@@ -57,7 +69,7 @@ func operator(name, pkg string, beside []manifest, calls ...program) set {
 		module:    "operators",
 		programs:  append([]program{{name, pkg, ""}}, calls...),
 		manifests: beside,
-		lasts:     "about 3 minutes for the first of them, seconds for the others",
+		lasts:     "about 3 minutes for the first of them, and for tekton; less than one for the others",
 	}
 }
 
