@@ -260,14 +260,16 @@ func (o Original) retractWorkload(ctx context.Context, c client.Client, seen *ku
 	if seen == nil || !isRemovable(o.holderOf(seen), seen, r.BelowEpoch) {
 		return nil
 	}
+	version := seen.ResourceVersion
 	if slices.Contains(seen.Finalizers, kueue.ResourceInUseFinalizer) {
-		if err := o.removeFinalizer(ctx, c, seen); err != nil {
+		var err error
+		if version, err = o.removeFinalizer(ctx, c, seen); err != nil {
 			return err
 		}
 	}
 	only := &metav1.Preconditions{UID: ptr.To(seen.UID)}
 	if r.KeepJob {
-		only.ResourceVersion = ptr.To(seen.ResourceVersion)
+		only.ResourceVersion = ptr.To(version)
 	}
 	return deleteObject(ctx, c, seen, &client.DeleteOptions{Preconditions: only})
 }
@@ -296,17 +298,17 @@ func deleteObject(ctx context.Context, c client.Client, obj client.Object, optio
 }
 
 // removeFinalizer takes our finalizer off a copy; copies are made without it, so this is rare (contract: multikueue.md 4).
-func (o Original) removeFinalizer(ctx context.Context, c client.Client, seen *kueue.Workload) error {
+func (o Original) removeFinalizer(ctx context.Context, c client.Client, seen *kueue.Workload) (version string, err error) {
 	base := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
 		Name: seen.Name, Namespace: seen.Namespace, ResourceVersion: seen.ResourceVersion, Finalizers: seen.Finalizers,
 	}}
 	next := base.DeepCopy()
 	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == kueue.ResourceInUseFinalizer })
-	err := c.Patch(ctx, next, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	err = c.Patch(ctx, next, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
 	if err := client.IgnoreNotFound(err); err != nil {
-		return fmt.Errorf("take the finalizer off the copy of workload %s: %w", o.Key(), err)
+		return "", fmt.Errorf("take the finalizer off the copy of workload %s: %w", o.Key(), err)
 	}
-	return nil
+	return next.ResourceVersion, nil
 }
 
 // Evict asks a worker to deactivate the copy, if it is ours and of an epoch below the given one (contract: multikueue.md 4

@@ -114,21 +114,49 @@ func TestAJobThatRunsMorePodsThanTheNextSliceIsMadeSmallerUnderItsOldName(t *tes
 }
 
 func TestASliceWhoseJobIsAnothersRemovesItsCopyOnly(t *testing.T) {
-	first, _, remote := chain()
-	first.Slice.Passive = true
-	copied := first.WorkloadCopy(2)
-	cl := worker(t, copied, remote)
-	if got := first.ObserveJob(remote); got != (dispatch.Job{NamesWorkload: true}) {
-		t.Errorf("it sees the job as %+v", got)
-	}
-	if _, err := first.Retract(context.Background(), cl, Removal{BelowEpoch: 3, KeepJob: true, Seen: Found{Workload: copied, Job: remote}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := cl.Get(context.Background(), client.ObjectKeyFromObject(remote), remote); err != nil {
-		t.Errorf("the job: %v", err)
-	}
-	if err := cl.Get(context.Background(), first.Key(), copied); !apierrors.IsNotFound(err) {
-		t.Errorf("the copy: %v", err)
+	for _, c := range []struct {
+		name       string
+		finalizers []string
+		// change is what happens to the copy after it was seen.
+		change func(*kueue.Workload)
+		gone   bool
+	}{
+		{"as it was made", nil, nil, true},
+		{"with our finalizer", []string{kueue.ResourceInUseFinalizer}, nil, true},
+		{"changed since: a job may run by it", nil, func(wl *kueue.Workload) { wl.Labels["changed"] = "since" }, false},
+		{"with our finalizer, changed since", []string{kueue.ResourceInUseFinalizer}, func(wl *kueue.Workload) { wl.Labels["changed"] = "since" }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			first, _, remote := chain()
+			first.Slice.Passive = true
+			copied := first.WorkloadCopy(2)
+			copied.Finalizers = c.finalizers
+			cl := worker(t, copied, remote)
+			if got := first.ObserveJob(remote); got != (dispatch.Job{NamesWorkload: true}) {
+				t.Errorf("it sees the job as %+v", got)
+			}
+			seen := &kueue.Workload{}
+			if err := cl.Get(context.Background(), first.Key(), seen); err != nil {
+				t.Fatal(err)
+			}
+			if c.change != nil {
+				changed := seen.DeepCopy()
+				c.change(changed)
+				if err := cl.Update(context.Background(), changed); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := first.Retract(context.Background(), cl, Removal{BelowEpoch: 3, KeepJob: true, Seen: Found{Workload: seen, Job: remote}})
+			if (err == nil) != c.gone {
+				t.Errorf("error %v", err)
+			}
+			if err := cl.Get(context.Background(), client.ObjectKeyFromObject(remote), remote); err != nil {
+				t.Errorf("the job: %v", err)
+			}
+			if err := cl.Get(context.Background(), first.Key(), copied); apierrors.IsNotFound(err) != c.gone {
+				t.Errorf("the copy: %v, want gone %t", err, c.gone)
+			}
+		})
 	}
 }
 
