@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -113,19 +114,42 @@ func TestTheStatusOfAJobThatTookThePlaceOfOursIsNotShown(t *testing.T) {
 	st.runOn("w1")
 	ours := st.jobOn("w1")
 	st.adoptCopy("w1", ours.UID)
-	fake := ours.DeepCopy()
-	if err := st.workers["w1"].WithWatch.Delete(t.Context(), ours); err != nil {
-		t.Fatal(err)
-	}
-	fake.ResourceVersion = ""
-	st.forgeJob("w1", func(j *batchv1.Job) { j.Labels, j.Annotations = fake.Labels, fake.Annotations })
+	st.reconciling.Lock() // once the hub has seen that ours went unfinished, it runs the job again
+	st.forgeInPlaceOf("w1", ours)
 	st.waitHandled("w1")
-	st.eventually("the hub says that it does not know", func() bool {
-		return len(st.checkState().Message) > 0 && st.checkState().Message[0] == 'R' // Result unknown
-	})
+	st.reconciling.Unlock()
+	st.eventually("the hub says that it does not know", func() bool { return strings.HasPrefix(st.checkState().Message, "Result unknown") })
 	if workload.IsFinished(st.hubWorkload()) || st.hubJob().Status.Succeeded > 0 {
 		t.Errorf("a forged result is recorded: %+v", st.hubWorkload().Status)
 	}
+}
+
+// forgeInPlaceOf deletes the hub's job from a worker, and makes one that says all that it said, and that it has succeeded.
+func (st *testEnv) forgeInPlaceOf(worker string, ours *batchv1.Job) {
+	st.t.Helper()
+	if err := st.workers[worker].WithWatch.Delete(st.t.Context(), ours); err != nil {
+		st.t.Fatal(err)
+	}
+	st.forgeJob(worker, func(j *batchv1.Job) { j.Labels, j.Annotations = ours.Labels, ours.Annotations })
+}
+
+func TestTheStatusOfAJobThatTookThePlaceOfOneThatWasSeenToGoIsNotShown(t *testing.T) {
+	st := newTestEnv(t, "w1")
+	st.submit()
+	st.runOn("w1")
+	ours := st.jobOn("w1")
+	st.adoptCopy("w1", ours.UID)
+	forged := ours.DeepCopy()
+	if err := st.workers["w1"].WithWatch.Delete(t.Context(), ours); err != nil {
+		t.Fatal(err)
+	}
+	st.eventually("the hub gives the run up", func() bool { return st.checkState().State == kueue.CheckStateRetry })
+	st.forgeJob("w1", func(j *batchv1.Job) { j.Labels, j.Annotations = forged.Labels, forged.Annotations })
+	st.waitHandled("w1")
+	st.evictAndRelease("AdmissionCheck")
+	st.eventually("w1 clean", func() bool { return st.copyOn("w1") == nil && st.jobOn("w1") == nil })
+	st.reserveQuota()
+	st.expectRun("w1")
 }
 
 // adoptCopy plays a worker whose job takes up the copy.

@@ -23,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
@@ -45,13 +44,11 @@ import (
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
 	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/kube/polltest"
 	"switchyard.dev/worker/workload"
 )
 
-const (
-	origin      = "hub-1"
-	testTimeout = time.Minute
-)
+const origin = "hub-1"
 
 // testEnv is a hub and its workers, each an in-memory API server, with the real fleet and the real resolver between them.
 // Tests play the parts of the hub's core and of the workers.
@@ -68,6 +65,8 @@ type testEnv struct {
 	stop       func()
 	// leaseDuration is how long a run lease lasts; zero for the default.
 	leaseDuration time.Duration
+	// reconciling is held by each reconcile, and by tests that do several things of which the hub is to see the last only.
+	reconciling sync.Mutex
 	// clockStopped is set once the clock is to wake no Workload any more: then an event has to end each wait.
 	clockStopped atomic.Bool
 	// cache is what the hub's program takes for its cache; nil for the API server itself. asked counts what it read from there
@@ -497,7 +496,9 @@ func (st *testEnv) runReconcileLoop(r reconcile.Reconciler, queue workqueue.Type
 		if shutdown {
 			return
 		}
+		st.reconciling.Lock()
 		result, err := r.Reconcile(context.Background(), request)
+		st.reconciling.Unlock()
 		now := time.Now()
 		at, set := now.Add(result.RequeueAfter), alarms[request]
 		switch {
@@ -527,7 +528,7 @@ func (st *testEnv) create(obj client.Object) {
 // eventually waits until the condition holds; what says for what.
 func (st *testEnv) eventually(what string, condition func() bool) {
 	st.t.Helper()
-	if !eventuallyTrue(condition) {
+	if !polltest.Holds(st.t, condition) {
 		st.t.Fatalf("never: %s\nhub workload status: %+v\n%sconnections: %+v", what, st.hubWorkload().Status, st.describeWorkers(), st.fleet.States())
 	}
 }
@@ -543,13 +544,6 @@ func (st *testEnv) describeWorkers() string {
 			name, st.copyOn(name), st.jobOn(name), seenCopy, seenJob)
 	}
 	return text
-}
-
-// eventuallyTrue polls for a condition and reports whether it came to hold.
-func eventuallyTrue(condition func() bool) bool {
-	err := wait.PollUntilContextTimeout(context.Background(), 2*time.Millisecond, testTimeout, true,
-		func(context.Context) (bool, error) { return condition(), nil })
-	return err == nil
 }
 
 func workloadKey() client.ObjectKey { return client.ObjectKey{Namespace: "team", Name: "job-train"} }

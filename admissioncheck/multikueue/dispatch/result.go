@@ -120,6 +120,11 @@ func (s State) mayHaveJob(cluster string) bool {
 // isAdoptedBy reports whether a copy of ours says that this very job has taken it up.
 func (c Copy) isAdoptedBy(j Job) bool { return c.Holder == Ours && j.UID != "" && c.AdoptedBy == j.UID }
 
+// wasAdoptedByOther reports whether a copy that is gone had been taken up by another job of the epoch: no job is made twice within one.
+func (c Copy) wasAdoptedByOther(j Job) bool {
+	return c.Holder == Absent && c.AdoptedBy != "" && c.AdoptedBy != j.UID && c.Epoch == j.Epoch
+}
+
 // IsWorkloadJob reports whether a job is the one that was made for the Workload, and not one that has taken its name. A copy that
 // another job has taken up speaks against it. One that bears the UID of the Workload needs no more where a job was to be made;
 // one that does not is another program's, and has to be the one that the copy there belongs to.
@@ -127,7 +132,7 @@ func (s State) IsWorkloadJob(cluster string, c Copy, j Job) bool {
 	switch {
 	case c.isAdoptedBy(j):
 		return j.HasWorkloadUID || j.NamesWorkload
-	case c.Holder == Ours && c.AdoptedBy != "":
+	case c.Holder == Ours && c.AdoptedBy != "", c.wasAdoptedByOther(j):
 		return false
 	}
 	return j.HasWorkloadUID && s.mayHaveJob(cluster)
