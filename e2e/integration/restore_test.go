@@ -111,8 +111,9 @@ var _ = Describe("A hub whose etcd is put back to a backup", Serial, Label("slow
 		expectComplete(ctx, p.goesOn)
 		By("dispatching anew what it knows in an older state, when the first run has been stopped")
 		// It may be on w1 again before the next look: the second creation tells, and the sightings that the first run was
-		// over.
-		Eventually(creations).WithArguments(p.team, "jobs", "waits").Should(Equal(2))
+		// over. The program may have begun anew between stopping the first run and seeing it stop: then it waits for the
+		// termination grace and the margin, 90 s.
+		Eventually(creations).WithTimeout(150*time.Second).WithArguments(p.team, "jobs", "waits").Should(Equal(2))
 		p.remove(ctx, p.ends)
 		at := boundTo(ctx, p.waits)
 		Eventually(activePodsAt).WithContext(ctx).WithArguments(at, p.waits).Should(Equal(int32(1)))
@@ -147,7 +148,7 @@ var _ = Describe("A hub whose etcd is put back to a backup", Serial, Label("slow
 		at.expectPrinted(ctx, "cluster", "discard", "w1", "--yes")
 		expectNothingLeft(ctx, p.team)
 		Eventually(orphans).WithContext(ctx).WithArguments(w1).Should(HavePrefix("False NoOrphans"))
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(5*time.Minute))
 
 	It("and whose program is left running finds out by itself, and does the same", func(ctx SpecContext) {
 		Expect(hub.Restore(ctx, p.backup)).To(Succeed())
@@ -155,7 +156,7 @@ var _ = Describe("A hub whose etcd is put back to a backup", Serial, Label("slow
 		DeferCleanup(removeAnnotation, w1, switchyard.DiscardOrphansAnnotation)
 		newSwitchctlSession().expectPrinted(ctx, "cluster", "discard", "w1", "--yes")
 		expectNothingLeft(ctx, p.team)
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(5*time.Minute))
 })
 
 var _ = Describe("A worker whose etcd is put back to a backup, under its own program", Serial, Label("slow"), func() {
