@@ -39,7 +39,8 @@ type fleet struct {
 
 func startFleet(t *testing.T) *fleet {
 	t.Helper()
-	f := raise(t, clusters.Options{Name: "hub", Controllers: true}, clusters.Options{Name: "w1", Controllers: true}, clusters.Options{Name: "w2", Controllers: true})
+	integrations := map[string]any{"frameworks": []any{"batch/job"}}
+	f := raise(t, integrations, clusters.Options{Name: "hub", Controllers: true}, clusters.Options{Name: "w1", Controllers: true}, clusters.Options{Name: "w2", Controllers: true})
 	flavor, pods := &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "any"}}, corev1.ResourceList{corev1.ResourcePods: resource.MustParse("100")}
 	f.makeQueue(f.hub, flavor, pods, "workers")
 	f.makeQueue(f.w1, flavor, pods)
@@ -47,8 +48,8 @@ func startFleet(t *testing.T) *fleet {
 	return f
 }
 
-// raise starts a hub with one or two workers, and does at each what the guide says.
-func raise(t *testing.T, hub clusters.Options, workers ...clusters.Options) *fleet {
+// raise starts a hub with one or two workers, whose programs have such integrations, and does at each what the guide says.
+func raise(t *testing.T, integrations map[string]any, hub clusters.Options, workers ...clusters.Options) *fleet {
 	t.Helper()
 	log.SetLogger(zap.New(zap.WriteTo(t.Output())))
 	root, err := clusters.SourceRoot()
@@ -61,7 +62,7 @@ func raise(t *testing.T, hub clusters.Options, workers ...clusters.Options) *fle
 		Programs: filepath.Join(root, "bin"),
 		Configuration: map[string]any{
 			"multiKueue":   map[string]any{"gcInterval": "2s"},
-			"integrations": map[string]any{"frameworks": []any{"batch/job"}},
+			"integrations": integrations,
 		},
 	})
 	if err != nil {

@@ -66,6 +66,7 @@ func TestPipelineRunsAreQueuedWhole(t *testing.T) {
 	f.expectRun(f.w1, "first", "", "True Succeeded")
 	f.expectRunWorkload(f.w1, "first", "Finished Succeeded")
 	f.expectRunPods(f.w1, "second", "compile Running")
+	f.expectOneWorkloadForEachRun(f.w1, 2)
 
 	t.Log("one that is preempted lets its task end, reports and ends; its quota is another's then")
 	f.create(f.w1, newRun(t, "urgent", "urgent"))
@@ -117,7 +118,9 @@ func raiseTekton(t *testing.T) *fleet {
 	taint := []corev1.Taint{{Key: "pool", Value: "batch", Effect: corev1.TaintEffectNoSchedule}}
 	nodes := []clusters.NodePool{{Name: "cpu", Count: 1}, {Name: "batch", Count: 1, Labels: map[string]string{"pool": "batch"}, Taints: taint}}
 	tekton := []clusters.Operator{clusters.Tekton}
-	f := raise(t, clusters.Options{Name: "hub", Nodes: nodes, Operators: tekton}, clusters.Options{Name: "w1", Nodes: nodes, Operators: tekton})
+	// Tekton gives the pods of a run its labels: they would queue by themselves, if it were not known who pays for TaskRuns.
+	integrations := map[string]any{"frameworks": []any{"batch/job", "pod"}, "externalFrameworks": []any{"TaskRun.v1.tekton.dev"}}
+	f := raise(t, integrations, clusters.Options{Name: "hub", Nodes: nodes, Operators: tekton}, clusters.Options{Name: "w1", Nodes: nodes, Operators: tekton})
 	flavor := &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "batch"}, Spec: kueue.ResourceFlavorSpec{NodeLabels: nodes[1].Labels, NodeTaints: taint}}
 	quota := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("64Gi")}
 	f.makeQueue(f.hub, flavor, quota, "workers")
@@ -129,7 +132,7 @@ func raiseTekton(t *testing.T) *fleet {
 		f.create(at, declared.DeepCopy(), &kueue.WorkloadPriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 1000})
 		f.expectServingOf(at, declared, "True Started")
 	}
-	f.expectConnection(f.w1, "True Connected")
+	f.expectConnection(f.w1, "True Connected; kinds that the hub may not see there, until its account is granted get, list, watch, create and delete: Pod.v1.")
 	return f
 }
 
@@ -247,6 +250,23 @@ func (f *fleet) held(ctx context.Context, at *installation.Site, name string) st
 	err := at.Get(ctx, client.ObjectKeyFromObject(run), run)
 	wl, err2 := workloadAt(ctx, at, name)
 	return fmt.Sprintf("run %v, spec %v, status %v, Workload %v %s, errors %v %v", run.GetAnnotations(), run.Object["spec"], run.Object["status"], wl != nil, explain(wl), err, err2)
+}
+
+// expectOneWorkloadForEachRun checks that the runs have a Workload each, and their pods none.
+func (f *fleet) expectOneWorkloadForEachRun(at *installation.Site, runs int) {
+	f.t.Helper()
+	var list kueue.WorkloadList
+	if err := at.List(f.t.Context(), &list); err != nil {
+		f.t.Fatal(err)
+	}
+	if len(list.Items) != runs {
+		f.t.Errorf("%d Workloads at %s, want %d", len(list.Items), at.Name, runs)
+	}
+	for i := range list.Items {
+		if owner := metav1.GetControllerOfNoCopy(&list.Items[i]); owner == nil || owner.Kind != "PipelineRun" {
+			f.t.Errorf("Workload %s of %v, want a PipelineRun", list.Items[i].Name, owner)
+		}
+	}
 }
 
 // expectNoRun waits until there is neither a run nor any of its pods.
