@@ -19,35 +19,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/config/samples"
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 )
 
-// Each worker has operators of its own, so that most kinds run on one of them only.
-var (
-	operatorsOfW1 = []clusters.Operator{clusters.Trainer, clusters.TrainingOperator, clusters.MPIOperator}
-	operatorsOfW2 = []clusters.Operator{clusters.JobSet, clusters.KubeRay, clusters.AppWrapper}
-)
-
-// playedEnds select the pods that no annotation of the sample ends, by the name of the sample.
-var playedEnds = map[string]string{"trainjob": "", "rayjob": "batch.kubernetes.io/job-name"}
-
-// withAllKinds enables every kind that a hub can dispatch, with its operator on one of the workers.
-func withAllKinds(o *installation.StageOptions) {
-	o.Hub.Operators = nil
-	o.Hub.OperatorCRDs = slices.Concat(operatorsOfW1, operatorsOfW2)
-	o.Workers[0].Operators, o.Workers[1].Operators = operatorsOfW1, operatorsOfW2
-	o.Kinds = installation.MirrorableKinds()
-	o.Configuration = maps.Clone(o.Configuration)
-	o.Configuration["integrations"] = installation.Frameworks(o.Kinds)
-}
+// playedEnds select the pods that no annotation of the sample ends, by the kind.
+var playedEnds = map[string]string{"TrainJob": "", "RayJob": "batch.kubernetes.io/job-name", "pod group": "", "PipelineRun": ""}
 
 // kindRun is a sample on its way.
 type kindRun struct {
-	job *unstructured.Unstructured
-	// ends selects pods to end; it is nil for those that end by themselves.
-	ends labels.Selector
+	kind, name string
+	objects    []*unstructured.Unstructured
+	// serves tells that it has no end of its own.
+	serves bool
 	// shown is the line that was printed last, and ran names the workers on which pods of it were seen.
 	shown string
 	ran   map[string]bool
@@ -68,6 +52,9 @@ func showKinds(ctx context.Context, o options, stage *installation.Stage, out io
 	if err := installation.CopyTrainingRuntimes(ctx, stage.Hub, stage.Workers[0]); err != nil {
 		return err
 	}
+	if err := declareKinds(ctx, stage); err != nil {
+		return err
+	}
 	if err := s.submit(ctx); err != nil {
 		return err
 	}
@@ -84,29 +71,20 @@ func showKinds(ctx context.Context, o options, stage *installation.Stage, out io
 	if problems := append(s.wrong(), left...); len(problems) > 0 {
 		return errors.New("not all went as it should:\n  " + strings.Join(problems, "\n  "))
 	}
-	fmt.Fprintf(out, "\nEvery job ran on one worker, by the kind's own operator, and nothing is left on any worker: %.1f s.\n", time.Since(s.began).Seconds())
+	fmt.Fprintf(out, "\nEvery job ran on one worker, by the kind's own controller, and nothing is left on any worker: %.1f s.\n", time.Since(s.began).Seconds())
 	return nil
 }
 
 func (s *kindsShow) submit(ctx context.Context) error {
-	for _, kind := range installation.MirrorableKinds() {
-		file := strings.ToLower(kind.GVK().Kind)
-		directory := "kinds/"
-		if file == "job" || file == "jobset" {
-			directory = "jobs/"
-		}
-		objects, err := samples.Objects(directory + file + ".yaml")
+	for _, file := range kindSamples() {
+		run, err := newKindRun(file)
 		if err != nil {
 			return err
 		}
-		run := &kindRun{job: objects[len(objects)-1], ran: map[string]bool{}}
-		if selector, played := playedEnds[file]; played {
-			if run.ends, err = labels.Parse(selector); err != nil {
-				return fmt.Errorf("pods of %s: %w", file, err)
+		for _, object := range run.objects {
+			if err := s.stage.Hub.Create(ctx, object); err != nil {
+				return fmt.Errorf("submit %s: %w", file, err)
 			}
-		}
-		if err := s.stage.Hub.Create(ctx, run.job); err != nil {
-			return fmt.Errorf("submit %s: %w", file, err)
 		}
 		s.runs = append(s.runs, run)
 	}
@@ -118,10 +96,14 @@ func (s *kindsShow) follow(ctx context.Context) error {
 	ticker := time.NewTicker(refreshEvery)
 	defer ticker.Stop()
 	for {
+		seen, err := s.observe(ctx)
+		if err != nil {
+			return err
+		}
 		over := 0
 		for _, run := range s.runs {
-			if err := s.look(ctx, run); err != nil {
-				return fmt.Errorf("%s %s: %w", run.job.GetKind(), run.job.GetName(), err)
+			if err := s.look(ctx, run, seen); err != nil {
+				return fmt.Errorf("%s %s: %w", run.kind, run.name, err)
 			}
 			if run.over {
 				over++
@@ -143,37 +125,47 @@ func (s *kindsShow) late(err error) error {
 	var names []string
 	for _, run := range s.runs {
 		if !run.over {
-			names = append(names, fmt.Sprintf("%s %s: %s", run.job.GetKind(), run.job.GetName(), run.shown))
+			names = append(names, fmt.Sprintf("%s %s: %s", run.kind, run.name, run.shown))
 		}
 	}
 	return fmt.Errorf("%w; not over are\n  %s", err, strings.Join(names, "\n  "))
 }
 
 // look prints what is new of a job. One that has no end of its own is deleted once it runs.
-func (s *kindsShow) look(ctx context.Context, run *kindRun) error {
-	if run.over {
+func (s *kindsShow) look(ctx context.Context, run *kindRun, seen snapshot) error {
+	wls, pods := seen.workloadsOf(run), seen.podsOf(run)
+	if run.over || len(wls) == 0 {
 		return nil
 	}
-	wl, err := s.workloadOf(ctx, run.job)
-	if err != nil || wl == nil {
-		return err
+	for _, pod := range pods {
+		run.ran[pod.at.Name] = true
 	}
-	pods, err := s.pods(ctx, run)
-	if err != nil {
-		return err
+	wanted, at := 0, map[string]bool{}
+	var finished, waiting int
+	reason := ""
+	for _, wl := range wls {
+		wanted += countPods(wl)
+		if c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished); c != nil && c.Status == metav1.ConditionTrue {
+			reason = c.Reason
+			finished++
+		}
+		if wl.Status.ClusterName == nil {
+			waiting++
+		} else {
+			at[*wl.Status.ClusterName] = true
+		}
 	}
-	if finished := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished); finished != nil && finished.Status == metav1.ConditionTrue {
+	where := strings.Join(slices.Sorted(maps.Keys(at)), " and ")
+	switch {
+	case finished == len(wls):
 		run.over = true
-		s.print(run, "has ended: "+finished.Reason)
-		return nil
-	}
-	switch wanted := countPods(wl); {
-	case wl.Status.ClusterName == nil:
+		s.print(run, "has ended: "+reason)
+	case waiting > 0:
 		s.print(run, "waits for a worker")
 	case len(pods) == 0 && len(run.ran) == 0:
-		s.print(run, "was admitted on "+*wl.Status.ClusterName)
+		s.print(run, "was admitted on "+where)
 	case len(pods) >= wanted:
-		s.print(run, fmt.Sprintf("runs on %s (pods: %d)", *wl.Status.ClusterName, len(pods)))
+		s.print(run, fmt.Sprintf("runs on %s (pods: %d)", where, len(pods)))
 		return s.end(ctx, run, pods)
 	}
 	return nil
@@ -181,17 +173,22 @@ func (s *kindsShow) look(ctx context.Context, run *kindRun) error {
 
 // end lets a running job end: those that serve are deleted, and of others the pods that are played.
 func (s *kindsShow) end(ctx context.Context, run *kindRun, pods []runningPod) error {
-	if kind := run.job.GetKind(); kind == "RayCluster" || kind == "RayService" {
+	if run.serves {
 		run.over = true
 		s.print(run, "serves until it is deleted, and is deleted")
-		return s.stage.Hub.Delete(ctx, run.job, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		return s.stage.Hub.Delete(ctx, run.objects[0], client.PropagationPolicy(metav1.DeletePropagationBackground))
 	}
-	if run.ends == nil {
+	selector, played := playedEnds[run.kind]
+	if !played {
 		return nil
+	}
+	ends, err := labels.Parse(selector)
+	if err != nil {
+		return fmt.Errorf("pods of a %s that end: %w", run.kind, err)
 	}
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+clusters.RunForAnnotation+`":"2s"}}}`))
 	for _, pod := range pods {
-		if _, told := pod.Annotations[clusters.RunForAnnotation]; !told && run.ends.Matches(labels.Set(pod.Labels)) {
+		if _, told := pod.Annotations[clusters.RunForAnnotation]; !told && ends.Matches(labels.Set(pod.Labels)) {
 			if err := client.IgnoreNotFound(pod.at.Patch(ctx, pod.Pod, patch)); err != nil {
 				return err
 			}
@@ -202,23 +199,17 @@ func (s *kindsShow) end(ctx context.Context, run *kindRun, pods []runningPod) er
 
 func (s *kindsShow) print(run *kindRun, line string) {
 	if run.shown != line {
-		fmt.Fprintf(s.out, "%6.1f s  %-12s %-11s %s\n", time.Since(s.began).Seconds(), run.job.GetKind(), run.job.GetName(), line)
+		fmt.Fprintf(s.out, "%6.1f s  %-15s %-11s %s\n", time.Since(s.began).Seconds(), run.kind, run.name, line)
 		run.shown = line
 	}
 }
 
-// workloadOf is the hub's Workload of a job, nil if there is none.
-func (s *kindsShow) workloadOf(ctx context.Context, of *unstructured.Unstructured) (*kueue.Workload, error) {
-	var list kueue.WorkloadList
-	if err := s.stage.Hub.List(ctx, &list, client.InNamespace(of.GetNamespace())); err != nil {
-		return nil, err
-	}
-	for i := range list.Items {
-		if metav1.IsControlledBy(&list.Items[i], of) {
-			return &list.Items[i], nil
-		}
-	}
-	return nil, nil
+// snapshot is what there was at one time.
+type snapshot struct {
+	// workloads are the hub's.
+	workloads []kueue.Workload
+	// pods run on the workers.
+	pods []runningPod
 }
 
 // runningPod is a pod and where it runs.
@@ -227,22 +218,47 @@ type runningPod struct {
 	at *installation.Site
 }
 
-// pods are the job's running pods on all workers. Their names begin with the job's, as every operator has it.
-func (s *kindsShow) pods(ctx context.Context, run *kindRun) ([]runningPod, error) {
-	var running []runningPod
+func (s *kindsShow) observe(ctx context.Context) (snapshot, error) {
+	var workloads kueue.WorkloadList
+	if err := s.stage.Hub.List(ctx, &workloads); err != nil {
+		return snapshot{}, fmt.Errorf("list Workloads of the hub: %w", err)
+	}
+	seen := snapshot{workloads: workloads.Items}
 	for _, worker := range s.stage.Workers {
-		var list corev1.PodList
-		if err := worker.List(ctx, &list, client.InNamespace(run.job.GetNamespace())); err != nil {
-			return nil, err
+		var pods corev1.PodList
+		if err := worker.List(ctx, &pods); err != nil {
+			return snapshot{}, fmt.Errorf("list pods of %s: %w", worker.Name, err)
 		}
-		for i := range list.Items {
-			if pod := &list.Items[i]; strings.HasPrefix(pod.Name, run.job.GetName()+"-") && pod.Status.Phase == corev1.PodRunning {
-				run.ran[worker.Name] = true
-				running = append(running, runningPod{Pod: pod, at: worker})
+		for i := range pods.Items {
+			if pods.Items[i].Status.Phase == corev1.PodRunning {
+				seen.pods = append(seen.pods, runningPod{Pod: &pods.Items[i], at: worker})
 			}
 		}
 	}
-	return running, nil
+	return seen, nil
+}
+
+// workloadsOf are the Workloads of a job: one as a rule, of a Deployment one for each pod, of a LeaderWorkerSet one for each group.
+func (s snapshot) workloadsOf(run *kindRun) []*kueue.Workload {
+	var found []*kueue.Workload
+	for i := range s.workloads {
+		wl := &s.workloads[i]
+		owned := slices.ContainsFunc(wl.OwnerReferences, func(owner metav1.OwnerReference) bool { return run.owns(wl.Namespace, owner.Name) })
+		if owned {
+			found = append(found, wl)
+		}
+	}
+	return found
+}
+
+// podsOf are the running pods of a job.
+func (s snapshot) podsOf(run *kindRun) []runningPod {
+	return slices.DeleteFunc(slices.Clone(s.pods), func(pod runningPod) bool { return !run.owns(pod.Namespace, pod.Name) })
+}
+
+// owns tells whether an object that was made for the job may have that name: the job's own, or one that begins with it.
+func (r *kindRun) owns(namespace, name string) bool {
+	return namespace == r.objects[0].GetNamespace() && (name == r.name || strings.HasPrefix(name, r.name+"-"))
 }
 
 func countPods(wl *kueue.Workload) int {
@@ -253,12 +269,12 @@ func countPods(wl *kueue.Workload) int {
 	return count
 }
 
-// wrong names the jobs that did not run on exactly one worker.
+// wrong names the jobs that did not run on exactly one worker. Pods of a Deployment run where each of them fits.
 func (s *kindsShow) wrong() []string {
 	var problems []string
 	for _, run := range s.runs {
-		if len(run.ran) != 1 {
-			problems = append(problems, fmt.Sprintf("%s %s ran on %v", run.job.GetKind(), run.job.GetName(), slices.Sorted(maps.Keys(run.ran))))
+		if len(run.ran) == 0 || len(run.ran) > 1 && run.kind != "Deployment" {
+			problems = append(problems, fmt.Sprintf("%s %s ran on %v", run.kind, run.name, slices.Sorted(maps.Keys(run.ran))))
 		}
 	}
 	return problems

@@ -19,9 +19,10 @@ import (
 
 // Files are the manifests by directory: hub/ is applied on the hub, workers/<name>.yaml and workers/queues.yaml on the
 // worker of that name, workers/access.yaml on a worker to let a hub in, and jobs/, kinds/ and pods/ by users on the hub.
-// migration/ stands for itself, on a hub or a worker; teams.yaml is for "switchctl queue setup".
+// jobkinds/ is for clusters with kinds of job that no program knows. migration/ stands for itself, on a hub or a worker;
+// teams.yaml is for "switchctl queue setup".
 //
-//go:embed hub workers jobs kinds pods migration teams.yaml
+//go:embed hub workers jobs kinds pods jobkinds migration teams.yaml
 var Files embed.FS
 
 // Objects parses manifests in the order of the names; a directory stands for its files in alphabetical order.
