@@ -75,7 +75,9 @@ func (f *orphanFinder) recordObserved(o mirror.Original, seen mirror.Found) {
 	if o.Deleted || !f.isUnrecorded(o, seen) {
 		return
 	}
-	f.tracker.do(func(t *tracker.Tracker) { t.Deletions().Witness(trackedWorkload(o)) })
+	f.tracker.do(func(t *tracker.Tracker) {
+		t.Deletions().Witness(trackedWorkload(o), string(o.EarlierSliceOf(seen.Job)))
+	})
 }
 
 // isUnrecorded tells whether something that is seen was made in a time that the hub has no record of, or by a hub that it has
@@ -97,10 +99,10 @@ func (f *orphanFinder) keepsOrphan(ctx context.Context, cluster string, orphan m
 	if !seen.MayRun() || !f.isUnrecorded(orphan, seen) {
 		return false
 	}
-	var owner string
+	var known tracker.Witnessed
 	var witnessed bool
-	f.tracker.do(func(t *tracker.Tracker) { owner, witnessed = t.Deletions().WitnessedUID(admissionKey(orphan.Key())) })
-	witnessed = witnessed && isOfWitnessed(owner, orphan, seen)
+	f.tracker.do(func(t *tracker.Tracker) { known, witnessed = t.Deletions().Witnessed(admissionKey(orphan.Key())) })
+	witnessed = witnessed && isOfWitnessed(known, orphan, seen)
 	made := time.Time{}
 	for _, obj := range seen.Objects() {
 		if at := obj.GetCreationTimestamp().Time; at.After(made) {
@@ -110,14 +112,17 @@ func (f *orphanFinder) keepsOrphan(ctx context.Context, cluster string, orphan m
 	return !witnessed && !made.Before(lookupClusterInfo(ctx, f.client, &workloadScope{}, cluster).DiscardOrphansBefore)
 }
 
-// isOfWitnessed tells whether all that is seen of a Workload was made for the one of that UID. An object that several share says nothing of it: the name
-// under which it is filed holds the UID of the hub's object.
-func isOfWitnessed(uid string, orphan mirror.Original, seen mirror.Found) bool {
+// isOfWitnessed tells whether all that is seen of a Workload was made for the one that was witnessed, its job perhaps for a slice before it. An
+// object that several share says nothing of it: the name under which it is filed holds the UID of the hub's object.
+func isOfWitnessed(w tracker.Witnessed, orphan mirror.Original, seen mirror.Found) bool {
 	objects := seen.Objects()
 	if job.IsShared(orphan.Kind) && seen.Job != nil {
 		objects = mirror.Found{Workload: seen.Workload}.Objects()
 	}
-	return !slices.ContainsFunc(objects, func(obj client.Object) bool { return obj.GetAnnotations()[switchyard.OwnerUIDAnnotation] != uid })
+	return !slices.ContainsFunc(objects, func(obj client.Object) bool {
+		owner := obj.GetAnnotations()[switchyard.OwnerUIDAnnotation]
+		return owner != w.UID && (obj != seen.Job || owner == "" || owner != w.EarlierSlice)
+	})
 }
 
 // ListOrphans looks through the informers of a cluster.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -238,6 +239,42 @@ func TestCopiesOfAnObservedDeletionAreRemovedWheneverTheyWereMade(t *testing.T) 
 	st.eventually("the hub sees the job", func() bool {
 		seen, _ := st.fleet.Get("w1", batchJobKind(t).GVK(), jobKey())
 		return seen != nil
+	})
+	for _, obj := range []client.Object{st.hubJob(), st.hubWorkload()} {
+		if err := st.hub.Delete(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st.waitClean("w1")
+}
+
+// The job of an elastic job's slices bears the UID of the slice that it was made for, which is not that of the last one.
+func TestTheJobOfAnObservedSliceIsRemovedThoughItWasMadeForAnEarlierOne(t *testing.T) {
+	st := newTestEnv(t, "w1")
+	st.restartWithRecord(time.Second)
+	st.workers["w1"].setCreationTime(time.Now())
+	st.enqueue()
+	elastic := map[string]string{kueue.ElasticJobAnnotation: "true", kueue.WorkloadSliceNameAnnotation: "job-train-first"}
+	wl := st.hubWorkload()
+	wl.Annotations = elastic
+	if err := st.hub.Update(t.Context(), wl); err != nil {
+		t.Fatal(err)
+	}
+	st.reserveQuota()
+	st.runOn("w1")
+	ran := st.jobOn("w1")
+	maps.Copy(ran.Annotations, elastic)
+	ran.Annotations[switchyard.OwnerUIDAnnotation] = "uid-of-the-first"
+	if err := st.workers["w1"].Update(t.Context(), ran); err != nil {
+		t.Fatal(err)
+	}
+	st.eventually("the hub has looked at the job", func() bool {
+		seen, _ := st.fleet.Get("w1", batchJobKind(t).GVK(), jobKey())
+		if seen == nil || seen.GetAnnotations()[switchyard.OwnerUIDAnnotation] != "uid-of-the-first" {
+			return false
+		}
+		_, err := st.reconciler.observe(t.Context(), workloadKey())
+		return err == nil
 	})
 	for _, obj := range []client.Object{st.hubJob(), st.hubWorkload()} {
 		if err := st.hub.Delete(t.Context(), obj); err != nil {

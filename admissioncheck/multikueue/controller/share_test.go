@@ -16,6 +16,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
@@ -208,8 +209,11 @@ func TestASetIsKnownByTheGroupUnderWhichItIsFiled(t *testing.T) {
 		{"a set", orphan, mirror.Found{Job: sharedCopy("team", "set-uid")}, true},
 		{"a set and another's group", orphan, mirror.Found{Workload: stamped("another"), Job: sharedCopy("team", "set-uid")}, false},
 		{"a job that says nothing", single, mirror.Found{Workload: stamped("uid"), Job: sharedCopy("team", "")}, false},
+		{"a job of the slice before", single, mirror.Found{Workload: stamped("uid"), Job: stamped("before")}, true},
+		{"a copy of the slice before", single, mirror.Found{Workload: stamped("before"), Job: stamped("uid")}, false},
+		{"a job of another slice", single, mirror.Found{Workload: stamped("uid"), Job: stamped("another")}, false},
 	} {
-		if got := isOfWitnessed("uid", c.orphan, c.seen); got != c.want {
+		if got := isOfWitnessed(tracker.Witnessed{UID: "uid", EarlierSlice: "before"}, c.orphan, c.seen); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}

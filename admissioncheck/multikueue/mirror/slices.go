@@ -41,6 +41,15 @@ func (o Original) isOfSlice(remote client.Object) bool {
 	return made != "" && slices.ContainsFunc(o.Slice.Earlier, func(s hubworkload.EarlierSlice) bool { return s.ObjectKey == named && s.UID == made })
 }
 
+// EarlierSliceOf returns the UID of the slice before that a job on a worker was made for, empty if it was made for the Workload itself, is another's,
+// or is nil.
+func (o Original) EarlierSliceOf(remote client.Object) types.UID {
+	if remote == nil || o.Slice.Passive || o.isStampedForWorkload(remote) || !o.isOfSlice(remote) || o.holderOfJob(remote) != dispatch.Ours {
+		return ""
+	}
+	return types.UID(remote.GetAnnotations()[switchyard.OwnerUIDAnnotation])
+}
+
 // namesEarlier tells whether a job says by name that it is for a slice that the Workload has taken over from.
 func (o Original) namesEarlier(remote client.Object) bool {
 	named := types.NamespacedName{Namespace: remote.GetNamespace(), Name: job.PrebuiltWorkloadName(remote)}

@@ -77,7 +77,7 @@ func New(cutOffWindow time.Duration) *Tracker {
 	return &Tracker{
 		workloads: map[admission.Key]*workloadState{}, clusters: map[string]*clusterState{},
 		claims: placement.NewUsageInFlight(), cutOff: cutOff{window: cutOffWindow}, unplaced: newUnplacedIndex(),
-		deletions: Deletions{witnessed: map[admission.Key]string{}, deleted: map[admission.Key]bool{}},
+		deletions: Deletions{witnessed: map[admission.Key]Witnessed{}, deleted: map[admission.Key]bool{}},
 	}
 }
 

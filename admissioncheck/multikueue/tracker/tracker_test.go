@@ -121,7 +121,7 @@ func TestWhatIsRememberedEnds(t *testing.T) {
 			case 10:
 				tr.Unplaced().Set(w.Key, &Unplaced{Key: w.Key, RecheckAt: now, Ineligible: []Ineligible{{cluster, 1}}})
 				tr.Deletions().Record(w.Key)
-				tr.Deletions().Witness(w)
+				tr.Deletions().Witness(w, "")
 			case 11:
 				tr.DeferJobCreation(w, []dispatch.Action{a}, func(dispatch.Action) bool { return true }, now)
 				tr.AwaitFinish(w, now)
