@@ -10,6 +10,9 @@ export SWITCHYARD_COMMIT := $(or $(SWITCHYARD_COMMIT),$(shell git rev-parse HEAD
 GOTOOL    := go tool -modfile=.tools/go.mod
 BIN       := bin
 TEST_TIME ?= 40m
+# Processes of the integration tests, each with a hub and two workers of its own: one for each core, at least two, at most three.
+# One needs about 2.7 GB, and 24 of the 128 inotify instances that Linux gives a user (fs.inotify.max_user_instances).
+PROCS     ?= $(if $(filter 1 2,$(shell getconf _NPROCESSORS_ONLN)),2,3)
 # Tests in e2e/pods and e2e/jobkinds that need the operator of a kind of job.
 OPERATORS_TESTS := ^Test(LeaderWorkerSet|PipelineRun)
 # The packages in which goroutines share memory; the rest is pure or thin and gains nothing from the race detector.
@@ -45,10 +48,10 @@ test-unit: ## Unit, property and simulation tests, with the race detector where 
 	go test -race -short -timeout $(TEST_TIME) $(RACY)
 
 .PHONY: test-integration
-test-integration: controlplane build ## Integration tests: one hub, two workers, real API servers.
+test-integration: controlplane build ## Integration tests: one hub, two workers, real API servers, in parallel processes: PROCS=2
 	@echo "integration tests on real API servers"
 	go test -timeout $(TEST_TIME) -skip '$(OPERATORS_TESTS)' ./e2e/clusters/... ./e2e/jobkinds/... ./e2e/pods/...
-	go test -timeout $(TEST_TIME) ./e2e/integration/... -args -ginkgo.v=$(or $(VERBOSE),false)
+	$(GOTOOL) ginkgo run --procs=$(PROCS) --timeout=$(TEST_TIME) --no-color -v=$(or $(VERBOSE),false) ./e2e/integration
 
 # Not part of "test": the operators take as long to build as the control plane.
 .PHONY: test-operators

@@ -94,7 +94,7 @@ func allowsLittle(ctx context.Context, w *installation.Site, t team) {
 
 // The teams are there before the hub program of these specs is: all that the workers report of them is known to it when it
 // has connected.
-var _ = Describe("The best-fit dispatcher", Ordered, ContinueOnFailure, Serial, func() {
+var _ = Describe("The best-fit dispatcher", Ordered, ContinueOnFailure, func() {
 	var full, even, wide, choosy, refused, slow, listing team
 
 	BeforeAll(func(ctx SpecContext) {

@@ -126,7 +126,7 @@ func countRuns(job *batchv1.Job) []string {
 }
 
 // What the other dispatchers make of such changes is in dispatchers_test.go and bestfit_test.go.
-var _ = Describe("The clusters that a MultiKueueConfig lists", Ordered, ContinueOnFailure, Serial, func() {
+var _ = Describe("The clusters that a MultiKueueConfig lists", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func(ctx SpecContext) {
 		// Nothing here is to depend on being quicker than a grace.
 		otherHub{name: "hub-configs", configuration: runAlone(map[string]any{"workerLostTimeout": "1h"})}.takeOver(ctx)

@@ -59,7 +59,7 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 		})
 	}, NodeTimeout(5*time.Minute))
 
-	AfterAll(func() { newActionLog(alone) })
+	AfterAll(func() { reportUsedRights(alone) })
 
 	It("shares what a cohort owns evenly, by preemption where one queue took it all", func(ctx SpecContext) {
 		a, b := newTeamAt(ctx, alone, 0), newTeamAt(ctx, alone, 0)

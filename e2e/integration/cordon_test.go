@@ -12,7 +12,7 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
-var _ = Describe("A worker that somebody looks after", Serial, func() {
+var _ = Describe("A worker that somebody looks after", func() {
 	It("is left alone while it is cordoned: offers go at once and come back afterwards, and what runs there stays", func(ctx SpecContext) {
 		t := newTeam(ctx, 8)
 		stays, waits := t.job("stays", 1, "1h"), t.job("waits", 1, "100ms")

@@ -166,7 +166,7 @@ func isFinished(ctx context.Context, t team, job *batchv1.Job) (bool, error) {
 	return err == nil, err
 }
 
-var _ = Describe("A hub that is killed", Serial, func() {
+var _ = Describe("A hub that is killed", begunEarly, func() {
 	// A hub that is killed forgets all: nothing is there before a write that was not there behind the last one. So these are
 	// the states that a crash can leave. The jobs that were hit go on while the next one is submitted; some are hit again.
 	It("behind any one write of a dispatch: each job runs once, ends well, and leaves nothing", func(ctx SpecContext) {

@@ -32,7 +32,7 @@ func workloadUID(ctx context.Context, job client.Object) (types.UID, error) {
 	return wl.UID, nil
 }
 
-var _ = Describe("The Workload of a job that runs", Serial, func() {
+var _ = Describe("The Workload of a job that runs", func() {
 	It("is replaced when somebody deletes it, and the job runs again when its pods have ended", func(ctx SpecContext) {
 		one := newTenants(ctx, terms{"multikueue", switchyard.RunOnce})[0]
 		closeQueue(ctx, w1, one.team)

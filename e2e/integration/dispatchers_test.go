@@ -44,7 +44,7 @@ func expectRunOn(ctx context.Context, t team, name string, offered ...string) {
 	expectNothingLeft(ctx, t)
 }
 
-var _ = Describe("The incremental dispatcher", Ordered, ContinueOnFailure, Serial, func() {
+var _ = Describe("The incremental dispatcher", Ordered, ContinueOnFailure, func() {
 	var metrics clusters.Port
 
 	BeforeAll(func(ctx SpecContext) {
@@ -125,7 +125,7 @@ var _ = Describe("The incremental dispatcher", Ordered, ContinueOnFailure, Seria
 	})
 })
 
-var _ = Describe("An external dispatcher", Serial, func() {
+var _ = Describe("An external dispatcher", func() {
 	It("is waited for, and its choice is what a job is offered to, whoever it is", func(ctx SpecContext) {
 		otherHub{name: "hub-external", configuration: runAlone(map[string]any{"dispatcherName": "example.com/by-hand"})}.takeOver(ctx)
 		t := newTeam(ctx, 8)

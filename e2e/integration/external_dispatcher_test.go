@@ -20,7 +20,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-var _ = Describe("An external dispatcher that applies its choice under its own name", Serial, Ordered, func() {
+var _ = Describe("An external dispatcher that applies its choice under its own name", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		otherHub{name: "hub-applied", configuration: runAlone(map[string]any{"dispatcherName": "example.com/by-hand"})}.takeOver(ctx)
 	})

@@ -102,7 +102,7 @@ var _ = Describe("A hub that is told of a kind of job", func() {
 })
 
 // Quota says where such a job fits as well as it does of any other; but no fence can promise that its pods stop.
-var _ = Describe("A hub that promises to run jobs of an external kind once", Serial, func() {
+var _ = Describe("A hub that promises to run jobs of an external kind once", begunEarly, func() {
 	It("places one where it fits, and waits for its worker when that is lost", func(ctx SpecContext) {
 		otherHub{name: "hub-external-once", configuration: runAlone(map[string]any{
 			"externalFrameworks": []any{map[string]any{"name": "Simulation.v1.example.com"}},

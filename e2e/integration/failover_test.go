@@ -93,7 +93,7 @@ func podsScheduled(t team, job string) []string {
 	return names
 }
 
-var _ = Describe("Two hub programs", Serial, func() {
+var _ = Describe("Two hub programs", func() {
 	It("are one hub: when the leader is killed in the middle of dispatches the other one goes on", func(ctx SpecContext) {
 		second := replica("hub-second")
 		DeferCleanup(func() { Expect(second.Stop()).To(Succeed()) })

@@ -61,7 +61,7 @@ func (m crashPoint) waitUntil(ctx context.Context, job *batchv1.Job) {
 	Eventually(m.reached).WithContext(ctx).WithArguments(job).WithPolling(5*time.Millisecond).Should(BeTrue(), m.name)
 }
 
-var _ = Describe("Faults", Serial, func() {
+var _ = Describe("Faults", func() {
 	// Every other moment is in crash_test.go; here the next hub has to wait for the lease of the dead one.
 	for _, m := range []crashPoint{bound, ended} {
 		It("loses nothing and runs nothing twice when the hub is killed the moment "+m.name, func(ctx SpecContext) {

@@ -36,7 +36,7 @@ func evicted(ctx context.Context, w *installation.Site, job *batchv1.Job) (strin
 	return workloadConditionAt(ctx, w, job, kueue.WorkloadEvicted)
 }
 
-var _ = Describe("Orchestrated preemption", Serial, func() {
+var _ = Describe("Orchestrated preemption", func() {
 	It("lets one worker preempt for a job, of two that would have to", func(ctx SpecContext) {
 		configuration := runAlone(nil)
 		configuration["featureGates"] = map[string]any{"MultiKueueOrchestratedPreemption": true}

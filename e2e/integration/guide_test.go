@@ -20,7 +20,7 @@ import (
 )
 
 // Every guide goes on where those before it ended, as it says itself.
-var _ = Describe("The guides, one after the other, on a hub that knows no worker yet", Ordered, func() {
+var _ = Describe("The guides, one after the other, on a hub that knows no worker yet", Ordered, begunEarly, func() {
 	var r reader
 
 	BeforeAll(func(ctx SpecContext) { r = newReader(ctx) }, NodeTimeout(5*time.Minute))

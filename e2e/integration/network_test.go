@@ -74,7 +74,7 @@ func timeToStart(ctx context.Context, job *batchv1.Job) time.Duration {
 }
 
 // What becomes of the jobs of a worker that stays away is in policies_test.go.
-var _ = Describe("The network", Serial, func() {
+var _ = Describe("The network", func() {
 	It("may part a worker from the hub in the middle of dispatches: no job is lost and none runs twice", func(ctx SpecContext) {
 		t := newTeam(ctx, 8)
 		var jobs []*batchv1.Job

@@ -94,7 +94,7 @@ func fenced(ctx context.Context, w *installation.Site) (string, error) {
 }
 
 // One partition for all policies: it has to last for as long as a run lease, a margin and a termination grace.
-var _ = Describe("A worker out of reach", Ordered, Serial, Label("slow"), func() {
+var _ = Describe("A worker out of reach", Ordered, begunEarly, Label("slow"), func() {
 	var compatible, runOnce, runOnceFleet, neverLose *tenant
 
 	BeforeAll(func(ctx SpecContext) {
@@ -166,7 +166,7 @@ var _ = Describe("A worker out of reach", Ordered, Serial, Label("slow"), func()
 	})
 })
 
-var _ = Describe("A worker out of reach for good", Serial, func() {
+var _ = Describe("A worker out of reach for good", func() {
 	// As one that runs stock Kueue: there is no fence, and no lease of it.
 	It("keeps what nothing there would stop, and what is never to be lost, until somebody declares it gone", func(ctx SpecContext) {
 		both := newTenants(ctx, terms{"multikueue", switchyard.RunOnce}, terms{"multikueue", switchyard.NeverLose})

@@ -12,7 +12,7 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-var _ = Describe("A worker whose controllers are down", Serial, Label("slow"), func() {
+var _ = Describe("A worker whose controllers are down", Label("slow"), func() {
 	It("does not count as fenced while what is suspended there runs on", func(ctx SpecContext) {
 		newTenants(ctx, terms{"multikueue", switchyard.RunOnce})
 		Eventually(fenced).WithContext(ctx).WithArguments(w1).Should(HavePrefix("True Fenced"))

@@ -86,7 +86,7 @@ func (p backupState) remove(ctx context.Context, job *batchv1.Job) {
 	Expect(hub.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
 }
 
-var _ = Describe("A hub whose etcd is put back to a backup", Serial, Label("slow"), func() {
+var _ = Describe("A hub whose etcd is put back to a backup", Label("slow"), func() {
 	var p backupState
 	var made *batchv1.Job // after the backup
 
@@ -159,7 +159,7 @@ var _ = Describe("A hub whose etcd is put back to a backup", Serial, Label("slow
 	}, SpecTimeout(5*time.Minute))
 })
 
-var _ = Describe("A worker whose etcd is put back to a backup, under its own program", Serial, Label("slow"), func() {
+var _ = Describe("A worker whose etcd is put back to a backup, under its own program", Label("slow"), func() {
 	It("goes on with what it has, takes new jobs, and what it does not have is not run again", func(ctx SpecContext) {
 		p := newBackupState(ctx, w1)
 		p.changeAfterBackup(ctx)

@@ -162,21 +162,37 @@ func usedByPods() []permissionUse {
 	return uses
 }
 
-// actionLog are, by account, the rights that were used by the clusters of a stage that may be gone by now.
-var actionLog = map[string][]string{}
+// usedRights is what the report entries are called that say, by account, which rights were used at clusters that may be gone by now.
+// Ginkgo brings the reports of all its processes together.
+const usedRights = "rights used by the "
 
-// newActionLog keeps what was done at clusters that are about to be stopped.
-func newActionLog(sites ...*installation.Site) {
+// reportUsedRights keeps what was done at clusters that are about to be stopped.
+func reportUsedRights(sites ...*installation.Site) {
 	GinkgoHelper()
-	for _, s := range sites {
-		if s == nil {
-			continue
-		}
-		for _, holder := range []string{theHub, theWorker, theHubAway} {
+	for _, holder := range []string{theHub, theWorker, theHubAway} {
+		var all []string
+		for _, s := range sites {
+			if s == nil {
+				continue
+			}
 			used, _ := calls(holder, []*clusters.Cluster{s.Cluster})
-			actionLog[holder] = append(actionLog[holder], used...)
+			all = append(all, used...)
+		}
+		AddReportEntry(usedRights+holder, strings.Join(all, "\n"), ReportEntryVisibilityNever)
+	}
+}
+
+// reportedRights are the rights that an account has used at any cluster of any process.
+func reportedRights(report Report, holder string) []string {
+	var all []string
+	for i := range report.SpecReports {
+		for _, entry := range report.SpecReports[i].ReportEntries {
+			if entry.Name == usedRights+holder {
+				all = append(all, strings.Split(entry.StringRepresentation(), "\n")...)
+			}
 		}
 	}
+	return all
 }
 
 // calls are what an account was allowed, whatever became of it, and what it was denied. What switchctl does by the hub's
@@ -205,10 +221,14 @@ func calls(holder string, at []*clusters.Cluster) (used, denied []string) {
 	return used, denied
 }
 
-var _ = AfterSuite(func() { newActionLog(hub, w1, w2) })
+var _ = AfterSuite(func() { reportUsedRights(hub, w1, w2) })
 
 // The table is believed about where a right is used: if all of those specs were run, the audit logs have it.
 var _ = ReportAfterSuite("rights are used where that is said", func(report Report) {
+	used := map[string][]string{}
+	for _, account := range []string{theHub, theWorker, theHubAway} {
+		used[account] = reportedRights(report, account)
+	}
 	var wrong []string
 	for _, u := range slices.Concat(usedElsewhere(), usedByOtherKinds()) {
 		if _, err := os.Stat(filepath.Join("..", "..", u.code)); err != nil {
@@ -219,7 +239,7 @@ var _ = ReportAfterSuite("rights are used where that is said", func(report Repor
 			accounts = []string{u.by}
 		}
 		for _, account := range accounts {
-			if u.spec != "" && allPassed(report, u.spec) && !slices.Contains(actionLog[account], u.right) {
+			if u.spec != "" && allPassed(report, u.spec) && !slices.Contains(used[account], u.right) {
 				wrong = append(wrong, fmt.Sprintf("the %s does not %s in %s", account, u.right, u.spec))
 			}
 		}

@@ -184,7 +184,7 @@ func podsOf(t team) map[string]map[string]bool {
 	return pods
 }
 
-var _ = Describe("A soak", Serial, func() {
+var _ = Describe("A soak", func() {
 	// No worker is away for longer than its grace here, so nothing may ever run twice. API servers are paused, not killed: a
 	// killed one may forget a line of its audit log.
 	It("with random faults loses no job, runs none twice and leaves nothing", func(ctx SpecContext) {

@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -22,11 +23,16 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// The whole stage: one hub, two workers with the same nodes. Specs share it and keep to a namespace of their own.
+// The whole stage: one hub, two workers with the same nodes. The specs of a process share it and keep to a namespace of their
+// own; another process of the same run has another stage.
 var (
 	hub, w1, w2 *installation.Site
 	workers     []*installation.Site
 )
+
+// begunEarly is for containers of more than a minute and a half: the specs that begin last are short ones, so that no process has nothing
+// left to do for long.
+const begunEarly = SpecPriority(1)
 
 func TestIntegration(t *testing.T) {
 	RegisterFailHandler(Fail)
@@ -35,7 +41,9 @@ func TestIntegration(t *testing.T) {
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	SetDefaultConsistentlyDuration(2 * time.Second)
 	SetDefaultConsistentlyPollingInterval(200 * time.Millisecond)
-	ctrllog.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
+	logger := zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true))
+	ctrllog.SetLogger(logger)
+	klog.SetLogger(logger) // Ginkgo shows what is written to standard error, also of specs that pass
 	RunSpecs(t, "Switchyard on real API servers")
 }
 
@@ -154,7 +162,8 @@ func keepLog(s *installation.Site) {
 	}
 	data, err := os.ReadFile(s.Program.Log)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, s.Name+".log"), data, 0o600)
+		name := fmt.Sprintf("process-%d-%s.log", GinkgoParallelProcess(), s.Name)
+		err = os.WriteFile(filepath.Join(dir, name), data, 0o600)
 	}
 	if err != nil {
 		GinkgoWriter.Printf("keeping the log of %s: %v\n", s.Name, err)

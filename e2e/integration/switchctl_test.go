@@ -114,7 +114,7 @@ type list[T any] struct {
 }
 
 // What the guides do not do with switchctl, on the stage that all have in common.
-var _ = Describe("switchctl", Ordered, ContinueOnFailure, Serial, func() {
+var _ = Describe("switchctl", Ordered, ContinueOnFailure, func() {
 	var at *switchctlSession
 	const name = "typed"
 
