@@ -84,10 +84,12 @@ func (l *history) checkJobStatus(w *workerClusters, item workload, status jobSta
 	}
 }
 
-// checkDeletedAtRest checks that whatever was deleted has gone.
+// checkDeletedAtRest checks that whatever was deleted has gone. A slice stays while another waits to take over what the job runs by.
 func (w *World) checkDeletedAtRest() {
 	for _, name := range w.hub.workloadNames() {
-		w.mustHold(invDeletion, !w.hub.workloads[name].deleting, "%s", name)
+		item := w.hub.workloads[name]
+		kept := item.elastic && item.finished != nil && slices.Contains(w.sortSlices(jobOf(name), item.jobUID).kept, name)
+		w.mustHold(invDeletion, !item.deleting || kept, "%s", name)
 	}
 }
 
@@ -103,9 +105,6 @@ func discardWorkload(c command) error {
 			return
 		}
 		item.deleting, item.retained = true, true
-		if item.elastic && item.finished != nil {
-			c.history.recordsLost[c.history.root(item.uid)] = true // it goes at once, with what the next one has not taken over yet
-		}
 		c.history.excuseResults(item.uid, time.Time{}) // who deletes it wants it run again
 		if item.finished == nil && item.quota {
 			c.recordEvent(DeletedRetained)

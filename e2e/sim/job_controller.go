@@ -59,7 +59,7 @@ func (w *hubCluster) jobControllerFacts(item workload) job.Facts {
 		Dispatched: item.evicted && !given && w.hasCheckEntry(item),
 	}
 	if item.finished == nil {
-		f.Bound, f.HasDebt = item.bound != "", item.record != nil && item.record.Owed || w.isRecordMissing(item)
+		f.Bound, f.HasDebt = item.bound != "", item.record != nil && item.record.Owed || w.isRecordMissing(item) || w.awaitsRecord(item)
 	}
 	if item.status.finished {
 		f.Ended = &job.Outcome{Success: true}

@@ -28,9 +28,10 @@ func (h *hub) slicesOf(job string) []workload {
 // sliceSet are the slices of a job as its controller sorts them.
 type sliceSet struct {
 	running, next optional[workload]
-	// endings are of no use any more, each with how it ends; released have ended and are to go.
+	// endings are of no use any more, each with how it ends; released have ended and are to go; kept are to stay though somebody deletes them.
 	endings  []workload
 	released []workload
+	kept     []string
 	// outcome is one that says how the job has ended.
 	outcome optional[workload]
 }
@@ -48,15 +49,10 @@ func (w *hubCluster) sortSlices(name string, jobUID int64) (set sliceSet) {
 				set.outcome = optional[workload]{true, s}
 			}
 			ended = append(ended, s)
-		case s.deleting && !s.quota && !s.isRecorded() && len(all) > 1:
+		case s.deleting && !s.quota && !s.isRecorded() && !w.awaitsRecord(s) && len(all) > 1:
 			set.released = append(set.released, s)
 		default:
 			live = append(live, s)
-		}
-	}
-	for _, s := range ended {
-		if s.deleting && s.name != set.outcome.value.name {
-			set.released = append(set.released, s)
 		}
 	}
 	list := make([]elastic.Slice, len(live))
@@ -75,6 +71,12 @@ func (w *hubCluster) sortSlices(name string, jobUID int64) (set sliceSet) {
 	if choice.Next != elastic.None {
 		set.next = optional[workload]{true, live[choice.Next]}
 	}
+	set.kept = w.keptSlices(set.running)
+	for _, s := range ended {
+		if s.deleting && s.name != set.outcome.value.name && !slices.Contains(set.kept, s.name) {
+			set.released = append(set.released, s)
+		}
+	}
 	for _, end := range choice.End {
 		s := live[end.Slice]
 		s.finished = &dispatch.Outcome{Reason: dispatch.OutOfSync}
@@ -84,6 +86,43 @@ func (w *hubCluster) sortSlices(name string, jobUID int64) (set sliceSet) {
 		set.endings = append(set.endings, s)
 	}
 	return set
+}
+
+// earlierSlices are those that a slice has taken over from, or is to (package job has the same).
+func (h *hub) earlierSlices(of workload) []workload {
+	var earlier []workload
+	for older, there := h.workloads[of.replaces]; of.replaces != "" && there; older, there = h.workloads[of.replaces] {
+		if older.ownerUID != of.ownerUID || !of.claimsPlaceOf(older.name, older.slicePlace) {
+			break
+		}
+		earlier, of = append(earlier, older), older
+	}
+	return earlier
+}
+
+// keptSlices are the slices before the one by which the job runs, as long as that has not been admitted (keptSlices of package job).
+func (w *hubCluster) keptSlices(running optional[workload]) (names []string) {
+	of := running.value
+	earlier := w.hub.earlierSlices(of)
+	hasRecord := func(s workload) bool { return s.bound != "" || s.record != nil }
+	isDone := w.isAdmitted(of) || of.record != nil && of.bound == ""
+	if !running.exists || isDone || !slices.ContainsFunc(earlier, hasRecord) {
+		return nil
+	}
+	for _, s := range earlier {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// isAdmitted reports whether a slice has quota, and its checks are ready.
+func (w *hubCluster) isAdmitted(item workload) bool {
+	return item.quota && (item.check == dispatch.Ready || item.check == "") && !item.otherChecksPending
+}
+
+// awaitsRecord reports whether a slice has got quota, and what it takes over is not recorded yet (awaitsRecord of package job).
+func (w *hubCluster) awaitsRecord(item workload) bool {
+	return (item.quota || item.evictions > 0) && item.bound == "" && item.record == nil && slices.ContainsFunc(w.hub.earlierSlices(item), workload.isRecorded)
 }
 
 // isRecorded reports whether the dispatcher has recorded a cluster that may run the job.
@@ -181,15 +220,11 @@ func (w *hubCluster) addResize(f *job.Facts, set sliceSet) (target workload, siz
 func (w *hubCluster) endSlices(set sliceSet) {
 	for _, s := range set.endings {
 		w.putWorkload(s)
-		if s.deleting {
-			w.history.recordsLost[w.history.root(s.uid)] = true // what the next one has not taken over yet is gone with it
+		if s.deleting && !slices.Contains(set.kept, s.name) {
 			w.removeWorkload(s.name)
 		}
 	}
 	for _, s := range set.released {
-		if s.isRecorded() {
-			w.history.recordsLost[w.history.root(s.uid)] = true
-		}
 		w.removeWorkload(s.name)
 	}
 }

@@ -123,7 +123,7 @@ func (w *hubCluster) kubeSlice(item workload) *kueue.Workload {
 		}
 	}
 	set(kueue.WorkloadQuotaReserved, item.quota, "QuotaReserved")
-	set(kueue.WorkloadAdmitted, item.quota && (item.check == dispatch.Ready || item.check == "") && !item.otherChecksPending, "Admitted")
+	set(kueue.WorkloadAdmitted, w.isAdmitted(item), "Admitted")
 	set(kueue.WorkloadEvicted, item.evicted, "Preempted")
 	if item.finished != nil {
 		set(kueue.WorkloadFinished, true, item.finished.Reason)

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/kube"
@@ -55,13 +56,16 @@ func (c *cluster) pending() *kueue.Workload {
 }
 
 // admitSlice gives the slice that waits its quota, as the scheduler would.
-func (c *cluster) admitSlice() *kueue.Workload {
+func (c *cluster) admitSlice() *kueue.Workload { c.Helper(); return c.reserveSlice() }
+
+// reserveSlice is admitSlice of one that is to wait for checks.
+func (c *cluster) reserveSlice(checks ...string) *kueue.Workload {
 	c.Helper()
 	wl := c.pending()
 	set := wl.Spec.PodSets[0]
 	a := &kueue.Admission{ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{assigned(set.Name, "h100", set.Count)}}
 	a.PodSetAssignments[0].ResourceUsage = corev1.ResourceList{"cpu": *resource.NewQuantity(2*int64(set.Count), resource.DecimalSI)}
-	workload.ReserveQuota(wl, a, nil, "Quota reserved", c.clock.Now())
+	workload.ReserveQuota(wl, a, checks, "Quota reserved", c.clock.Now())
 	c.requireNoError(kube.ApplyAdmission(c.Context(), c.Client, wl))
 	return wl
 }
@@ -523,6 +527,70 @@ func TestAnElasticJobThatRunsElsewhereGrowsByASlice(t *testing.T) {
 	if *c.job().Spec.Suspend {
 		t.Error("it starts over")
 	}
+}
+
+// The job runs by what the earlier slices have on its cluster, and by what their dispatcher has recorded, until the next one has taken both over. Who
+// deletes a slice meanwhile does not take that away.
+func TestADeletedSliceStaysUntilTheNextOneHasTakenOver(t *testing.T) {
+	type change = func(*kueue.Workload)
+	record := func(owed metav1.ConditionStatus) change {
+		return func(wl *kueue.Workload) {
+			meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: switchyard.DispatchCondition, Status: owed, Reason: "Test"})
+		}
+	}
+	bound := func(wl *kueue.Workload) { wl.Status.ClusterName = ptr.To("w1") }
+	nothing := func(*kueue.Workload) {}
+	for name, row := range map[string]struct {
+		first, next change
+		checks      []string
+		deletesNext bool
+		stays       bool
+	}{
+		"the next one's record is to be written":                     {first: bound, next: nothing, checks: []string{"mk"}, stays: true},
+		"an epoch is to be written":                                  {first: record(metav1.ConditionFalse), next: nothing, checks: []string{"mk"}, stays: true},
+		"the next one is to be admitted there":                       {first: bound, next: bound, checks: []string{"mk"}, stays: true},
+		"the next one is admitted":                                   {first: bound, next: bound},
+		"the next one has given that cluster up":                     {first: bound, next: record(metav1.ConditionTrue), checks: []string{"mk"}},
+		"nobody has recorded anything":                               {first: nothing, next: nothing, checks: []string{"mk"}},
+		"the next one itself, before its record is written":          {first: bound, next: nothing, checks: []string{"mk"}, deletesNext: true, stays: true},
+		"the next one itself, before a debt is written":              {first: record(metav1.ConditionTrue), next: nothing, checks: []string{"mk"}, deletesNext: true, stays: true},
+		"the next one itself, which owes nothing":                    {first: bound, next: record(metav1.ConditionFalse), checks: []string{"mk"}, deletesNext: true},
+		"the next one itself, though there is nothing to be written": {first: record(metav1.ConditionFalse), next: nothing, checks: []string{"mk"}, deletesNext: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newElasticJob()
+			job.GateElastically(&j.Spec.Template)
+			j.Spec.ManagedBy = ptr.To(kueue.MultiKueueControllerName)
+			c := newClusterWith(t, func(o *options) { o.WaitForPodsReady, o.Dispatches = false, true }, j, newFlavor("h100"))
+			c.reconcileAll()
+			first := c.admitSlice()
+			c.reconcileAll()
+			c.changeSlice(first.Name, row.first)
+			c.scale(5)
+			c.reconcileAll()
+			next := c.reserveSlice(row.checks...)
+			c.changeSlice(next.Name, row.next)
+			c.reconcileAll()
+			deleted := first
+			if row.deletesNext {
+				deleted = next
+			}
+			c.requireNoError(c.Delete(t.Context(), deleted))
+			c.reconcileAll()
+			if stays := c.deleteWorkload(); stays != row.stays {
+				t.Errorf("%s stays: %t; there are %v", deleted.Name, stays, c.left())
+			}
+		})
+	}
+}
+
+// changeSlice changes the status of a slice.
+func (c *cluster) changeSlice(name string, change func(*kueue.Workload)) {
+	c.Helper()
+	wl := &kueue.Workload{}
+	c.requireNoError(c.Get(c.Context(), client.ObjectKey{Namespace: namespace, Name: name}, wl))
+	change(wl)
+	c.requireNoError(c.Status().Update(c.Context(), wl))
 }
 
 func TestAnElasticJobThatRunsElsewhereIsScaledDownInPlace(t *testing.T) {

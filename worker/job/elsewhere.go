@@ -23,7 +23,7 @@ func (r *reconciler[T]) observeDispatch(ctx context.Context, s *snapshot[T]) err
 	var err error
 	if !s.facts.Finished {
 		s.facts.Bound = s.wl.Status.ClusterName != nil
-		s.facts.HasDebt = meta.IsStatusConditionTrue(s.wl.Status.Conditions, switchyard.DispatchCondition)
+		s.facts.HasDebt = meta.IsStatusConditionTrue(s.wl.Status.Conditions, switchyard.DispatchCondition) || s.slices.recordAwaited
 		if !s.facts.HasDebt {
 			s.facts.HasDebt, err = r.lacksRecord(ctx, s.wl)
 		}

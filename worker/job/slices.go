@@ -39,6 +39,9 @@ type sliceSet struct {
 	endings []sliceEnding
 	// released have ended, or are on their way out without quota, and are still kept by our finalizer.
 	released []*kueue.Workload
+	// kept are those that stay though they have ended, see keptSlices; recordAwaited tells that the dispatcher has yet to hand their record on.
+	kept          []*kueue.Workload
+	recordAwaited bool
 	// names are those of all Workloads that the job owns or has owned.
 	names map[string]bool
 	// unadopted is a copy that a hub has made to replace one of the job's slices, nil if there is none.
@@ -67,10 +70,16 @@ func (r *reconciler[T]) isElastic(job T) bool {
 func (r *reconciler[T]) observeSlices(s *snapshot[T], owned []kueue.Workload) {
 	s.facts.Elastic = true
 	s.slices.names = map[string]bool{}
-	var live, ended []*kueue.Workload
+	var own, live, ended []*kueue.Workload
 	for i := range owned {
 		wl := &owned[i]
 		s.slices.names[wl.Name] = true
+		if s.isOwnerOf(wl) {
+			own = append(own, wl)
+		}
+	}
+	for i := range owned {
+		wl := &owned[i]
 		guarded := controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
 		switch {
 		case !s.isOwnerOf(wl):
@@ -79,7 +88,7 @@ func (r *reconciler[T]) observeSlices(s *snapshot[T], owned []kueue.Workload) {
 			}
 		case workload.IsFinished(wl):
 			ended = append(ended, wl)
-		case !wl.DeletionTimestamp.IsZero() && !workload.HasQuota(wl) && !mayHaveDebts(wl) && len(owned) > 1:
+		case !wl.DeletionTimestamp.IsZero() && !workload.HasQuota(wl) && !mayHaveDebts(wl) && !awaitsRecord(wl, own) && len(owned) > 1:
 			s.slices.released = append(s.slices.released, wl)
 		default:
 			live = append(live, wl)
@@ -87,11 +96,13 @@ func (r *reconciler[T]) observeSlices(s *snapshot[T], owned []kueue.Workload) {
 	}
 	s.facts.Orphans = len(s.orphans) > 0
 	s.chooseSlices(live)
-	if s.wl == nil {
+	if s.wl != nil {
+		s.slices.kept, s.slices.recordAwaited = keptSlices(s.wl, own), awaitsRecord(s.wl, own)
+	} else {
 		s.wl = lastOutcome(ended)
 	}
 	for _, wl := range ended {
-		if wl != s.wl {
+		if wl != s.wl && !slices.Contains(s.slices.kept, wl) {
 			s.slices.released = append(s.slices.released, wl)
 		}
 	}
@@ -147,6 +158,41 @@ func mayHaveDebts(wl *kueue.Workload) bool {
 	return wl.Status.ClusterName != nil || meta.IsStatusConditionTrue(wl.Status.Conditions, switchyard.DispatchCondition)
 }
 
+// isRecorded tells whether the dispatcher has recorded anything of a Workload.
+func isRecorded(wl *kueue.Workload) bool {
+	return wl.Status.ClusterName != nil || meta.FindStatusCondition(wl.Status.Conditions, switchyard.DispatchCondition) != nil
+}
+
+// earlierSlices are those that a slice has taken over from, or is to, the latest first.
+func earlierSlices(wl *kueue.Workload, own []*kueue.Workload) []*kueue.Workload {
+	var earlier []*kueue.Workload
+	for range own {
+		i := slices.IndexFunc(own, func(older *kueue.Workload) bool { return workload.ReplacesSlice(wl, older) })
+		if i < 0 {
+			break
+		}
+		wl = own[i]
+		earlier = append(earlier, wl)
+	}
+	return earlier
+}
+
+// keptSlices are the slices before the one by which the job is to run, which stay, though somebody deletes them, until that one has recorded what they
+// have recorded, and has been admitted where the job runs by what they have there.
+func keptSlices(running *kueue.Workload, own []*kueue.Workload) []*kueue.Workload {
+	earlier := earlierSlices(running, own)
+	isDone := workload.IsAdmitted(running) || isRecorded(running) && running.Status.ClusterName == nil
+	if isDone || !slices.ContainsFunc(earlier, isRecorded) {
+		return nil
+	}
+	return earlier
+}
+
+// awaitsRecord tells of a slice that has got quota that the dispatcher has not recorded yet what it takes over.
+func awaitsRecord(wl *kueue.Workload, own []*kueue.Workload) bool {
+	return (workload.HasQuota(wl) || workload.CountEvictions(wl) > 0) && !isRecorded(wl) && slices.ContainsFunc(earlierSlices(wl, own), mayHaveDebts)
+}
+
 // chooseSlices finds the slice by which the job runs, the next one, and those that end.
 func (s *snapshot[T]) chooseSlices(live []*kueue.Workload) {
 	list := make([]elastic.Slice, len(live))
@@ -197,7 +243,7 @@ func (r *reconciler[T]) endSlices(ctx context.Context, s *snapshot[T]) error {
 		wl := end.wl.DeepCopy()
 		workload.Finish(wl, end.reason, end.message, s.facts.Now)
 		err := r.writer.applyAdmission(ctx, wl)
-		if err == nil {
+		if err == nil && !slices.Contains(s.slices.kept, end.wl) {
 			err = r.writer.patchObject(ctx, wl, withoutFinalizer(wl))
 		}
 		failed = multierror.Append(failed, err)
