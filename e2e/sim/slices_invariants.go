@@ -9,7 +9,8 @@ import (
 
 // What must hold of elastic jobs: to be scaled is no reason to stop, and whichever slice has the job, it is one run.
 
-// checkStop checks a job that a worker is about to stop: somebody has evicted it, or taken away what it runs by. That it was scaled is no reason.
+// checkStop checks a job that a worker is about to stop: somebody has evicted it, or taken away what it runs by, or the hub has given it up there.
+// That it was scaled is no reason.
 func (l *history) checkStop(w *workerClusters, c *worker, name string, job remoteJob) {
 	if !job.elastic {
 		return
@@ -20,8 +21,14 @@ func (l *history) checkStop(w *workerClusters, c *worker, name string, job remot
 	})
 	item, found := w.sliceWithJob(workload{name: name})
 	stopped = stopped || !found || item.evicted || !item.quota || item.finished != nil || item.deleting || item.check == dispatch.Retry || !w.hasConfig(item) // on the hub
+	stopped = stopped || slices.ContainsFunc(w.hub.slicesOf(name), func(s workload) bool { return owesJob(s.state(), c.name, job) })
 	excused := stopped || c.disturbed[name] || job.deleting || !job.ours || job.lostMarks != lostNone || job.tampered
 	w.mustHold(invScaled, excused, "%s is stopped on %s, where nobody has evicted it", name, c.name)
+}
+
+// owesJob reports whether a State says that a job of a cluster has been given up.
+func owesJob(s dispatch.State, cluster string, job remoteJob) bool {
+	return slices.ContainsFunc(s.Debts, func(d dispatch.Debt) bool { return d.Cluster == cluster && d.Epoch >= job.epoch })
 }
 
 // checkPods checks a job that is about to have another number of pods.
