@@ -233,7 +233,10 @@ func (v *sliceView) placeOn(r *remoteState, item workload) slicePlace {
 }
 
 // mayHaveShown reports whether a job that is gone was last seen as that of the slice, or of one from which it has taken over (lastDeletedJob of
-// the controller).
+// the controller). Of a passive slice nothing is remembered: to it a job is nobody's.
 func (v *sliceView) mayHaveShown(item workload, last remoteJob) bool {
+	if v.Passive {
+		return false
+	}
 	return last.prebuilt == item.name || slices.ContainsFunc(v.original.Slice.Earlier, func(slice hubworkload.EarlierSlice) bool { return slice.Name == last.prebuilt })
 }
