@@ -99,6 +99,12 @@ func (t decision) drainJob() Plan {
 	return plan
 }
 
+// mayReport reports whether a job may tell what has become of the Workload's pods. One that has taken its name, and that the copy there knows
+// nothing of, tells nothing; nor can the Workload's own be beside it.
+func (s State) mayReport(cluster string, c Copy, j Job) bool {
+	return j.Holder == Ours && (c.Holder != Ours || s.IsWorkloadJob(cluster, c, j))
+}
+
 // clearActiveWhenSilent clears what the hub's job says of active pods once no debtor is left that could still report on
 // them. The job would show them for ever otherwise, and the core would wait. A reachable debtor could until a live read shows no
 // job there, or until its copy tells that the job has stopped, if the status of its kind does not; any other one until its grace is over.
@@ -114,7 +120,7 @@ func (t decision) clearActiveWhenSilent(plan *Plan) {
 				end, _ := t.lost.graceEnd(v)
 				plan.WakeAt = earliest(plan.WakeAt, end)
 			}
-		case v.Job.Holder == Ours || live != nil && live.Job.Holder == Ours:
+		case t.state.mayReport(v.Name, v.Copy, v.Job) || live != nil && t.state.mayReport(v.Name, live.Copy, live.Job):
 			silent = silent && t.debts.toldByQuota(v) && !v.Job.StatusBehind
 		case live != nil && live.Job.isHidden():
 			over, _ := t.debts.stoppedOn(v) // such a job reports nothing, its copy does

@@ -29,3 +29,19 @@ func TestACopyThatIsNotAdmittedAnyMoreButHasQuotaIsToldOfTheEvictionToo(t *testi
 		{"then it has stopped", given, local, "w1 up copy@1 adopted evicted job@1", "LocalEvicted; bound"},
 	})
 }
+
+func TestAJobThatTookTheNameOfOursTellsNothingOfItsPods(t *testing.T) {
+	const given, local = "epoch 2; bound w1; owed w1@1", "quota evicted awaited evictions=1 active"
+	runStepCases(t, []stepCase{
+		{"the cluster is asked", given, local, "w1 up copy@1 evicted unadopted job@0 unstamped behind", "Draining; LiveRead w1"},
+		{
+			"ours cannot be beside it", given, local, "w1 up copy@1 evicted unadopted job@0 unstamped behind live@2 copy@1 evicted unadopted job@0 unstamped",
+			"Draining; DrainStatus",
+		},
+		{"one that bears our stamp is ours", given, local, "w1 up copy@1 evicted unadopted job@1 behind", "Draining; CopyStatus w1"},
+		{
+			"as is one that was put in its place in the cache alone", given, local, "w1 up copy@1 evicted unadopted job@0 unstamped live@2 copy@1 evicted job@1",
+			"Draining",
+		},
+	})
+}
