@@ -159,7 +159,7 @@ func (w *program) addDeletedObjects(item workload, seen *informers, v *dispatch.
 	facts := jobFacts(item, optional[remoteJob]{true, last})
 	facts.Holder, facts.StatusBehind, facts.Deleting = dispatch.Absent, false, false
 	switch {
-	case last.finished != nil && (!there || current):
+	case last.finished != nil && (!there || current && item.finished == nil):
 		v.Job, v.Ended.Unfinished = facts, false
 	case !there && current:
 		v.Job = facts

@@ -139,8 +139,11 @@ func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	}
 	r.recordChange(s, plan, done)
 	r.observeDone(s, plan)
-	if s.observed.Local.Finished && plan.NothingReachable {
+	if s.observed.Local.Finished && plan.NothingReachable && !s.original.Slice.Passive { // what is known of a passive slice's job is another's to use
 		r.Fleet.ForgetWorkload(s.key())
+		for _, slice := range s.original.Slice.Earlier {
+			r.Fleet.ForgetWorkload(slice.ObjectKey)
+		}
 	}
 	return kube.RequeueAt(kube.Earliest(plan.WakeAt, s.retryAt), s.observed.Now), nil
 }
