@@ -105,7 +105,7 @@ func (w *hubCluster) keptSlices(running optional[workload]) (names []string) {
 	of := running.value
 	earlier := w.hub.earlierSlices(of)
 	hasRecord := func(s workload) bool { return s.bound != "" || s.record != nil }
-	isDone := w.isAdmitted(of) || of.record != nil && of.bound == ""
+	isDone := hasRecord(of) && (w.isAdmitted(of) || of.bound == "")
 	if !running.exists || isDone || !slices.ContainsFunc(earlier, hasRecord) {
 		return nil
 	}

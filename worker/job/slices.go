@@ -181,7 +181,7 @@ func earlierSlices(wl *kueue.Workload, own []*kueue.Workload) []*kueue.Workload 
 // have recorded, and has been admitted where the job runs by what they have there.
 func keptSlices(running *kueue.Workload, own []*kueue.Workload) []*kueue.Workload {
 	earlier := earlierSlices(running, own)
-	isDone := workload.IsAdmitted(running) || isRecorded(running) && running.Status.ClusterName == nil
+	isDone := isRecorded(running) && (workload.IsAdmitted(running) || running.Status.ClusterName == nil)
 	if isDone || !slices.ContainsFunc(earlier, isRecorded) {
 		return nil
 	}
