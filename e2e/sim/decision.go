@@ -29,7 +29,7 @@ func (w *World) stepDispatch(name string, f callFault) {
 		w.forgetDeleted(name)
 		return
 	}
-	if item.value.rv < w.driver.written[name] || w.driver.idleAt[name] == w.checkpoint() || !w.needsDecision(item.value) {
+	if w.isCacheBehindWrites(item.value) || w.driver.idleAt[name] == w.checkpoint() || !w.needsDecision(item.value) {
 		return
 	}
 	t := w.newDecision(item.value, f)
@@ -47,6 +47,16 @@ func (w *World) stepDispatch(name string, f callFault) {
 	if t.calls == 0 && len(t.plan.Actions) == 0 {
 		w.driver.idleAt[name] = w.checkpoint()
 	}
+}
+
+// isCacheBehindWrites reports whether the program's own last write of a Workload, or of another slice of its job, is not seen yet.
+func (w *program) isCacheBehindWrites(item workload) bool {
+	for name, other := range w.driver.localInformer.cache {
+		if same := name == item.name || item.elastic && other.elastic && jobOf(name) == jobOf(item.name); same && other.rv < w.driver.written[name] {
+			return true
+		}
+	}
+	return false
 }
 
 // checkpoint is when nothing has changed since: a turn that had nothing to do would have nothing to do again.

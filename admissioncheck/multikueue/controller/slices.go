@@ -54,6 +54,11 @@ func (r *WorkloadReconciler) observeSlice(ctx context.Context, s *workloadScope)
 	if err != nil {
 		return dispatch.Slice{}, err
 	}
+	for _, other := range others {
+		if r.writes.IsNewerThan(other, r.Clock.Now()) {
+			return dispatch.Slice{}, errSliceBehind // what that has recorded may be this one's
+		}
+	}
 	l := hubworkload.ObserveSlice(wl, others)
 	s.original.Slice.Passive = l.Passive
 	s.original.Slice.Earlier = hubworkload.EarlierSlices(wl, others)

@@ -96,6 +96,9 @@ func (r *WorkloadReconciler) SetFleet(f *fleet.Fleet) {
 // errCacheBehind says that our own last write is still on its way to the cache.
 var errCacheBehind = errors.New("the cache does not show our own last write yet")
 
+// errSliceBehind says the same of another slice of the same job. No event of that need come here.
+var errSliceBehind = errors.New("the cache does not show our own last write of another slice yet")
+
 // Reconcile asks dispatch what follows for one Workload, and does it.
 func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if err := r.Hub.EnsureRegistered(ctx); err != nil {
@@ -107,6 +110,9 @@ func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	s, err := r.observe(ctx, req.NamespacedName)
 	if errors.Is(err, errCacheBehind) {
 		return ctrl.Result{RequeueAfter: kube.MaxCacheLag}, nil // as a rule an event comes before; after a restore of the hub none may
+	}
+	if errors.Is(err, errSliceBehind) {
+		return ctrl.Result{RequeueAfter: cacheEchoDelay}, nil
 	}
 	if s == nil || err != nil {
 		return ctrl.Result{}, err
