@@ -77,14 +77,15 @@ func (r runResults) needsProof(v ClusterView) bool {
 }
 
 // countsOn reports whether a run that ends on a cluster would be the Workload's result: while a cluster is held, only its
-// runs are; otherwise any, unless the Workload has become another one since, or the worker says that the job has.
+// runs are; otherwise any, unless the Workload has become another one since, or the worker says that the job has. Of a job that runs by another slice's
+// copy this one's says nothing.
 func (r runResults) countsOn(v ClusterView) bool {
 	if r.state.holdsCluster() {
 		return v.Name == r.state.Bound
 	}
 	c := v.Copy
 	outOfSync := c.Finished != nil && c.Finished.Reason == OutOfSync
-	return c.Holder != Ours || c.canFollow() && !outOfSync
+	return c.Holder != Ours || v.Job.OfSlice || c.canFollow() && !outOfSync
 }
 
 // mustSpareFinished reports whether a removal has to leave a job alone that has ended meanwhile: its result would count, and has
