@@ -126,7 +126,8 @@ func (w *workerClusters) checkPrioritiesAtRest() {
 		for name, obj := range c.workloads {
 			item := w.hub.workloads[name]
 			if obj.ours && obj.uid == item.uid && item.quota && !item.evicted && (!item.elastic || w.hasJobNow(item)) {
-				w.mustHold(invPriority, obj.priority == item.priority, "%s on %s", name, c.name)
+				waits := item.elastic && obj.gpu > item.gpu // a copy is made smaller once its job is seen, and changed in other ways with that
+				w.mustHold(invPriority, obj.priority == item.priority || waits, "%s on %s", name, c.name)
 			}
 		}
 	}

@@ -81,12 +81,12 @@ func (s *informer[T]) get(name string) optional[T] {
 
 // stoppedEpoch is dispatch.ClusterView.Stopped; believing takes whatever was deleted in the foreground for what has ended,
 // even if a user has hurried it.
-func (w *informers) stoppedEpoch(name string, believing bool) (epoch int64) {
-	job, hadJob := w.jobs.deleted[jobOf(name)]
+func (w *informers) stoppedEpoch(item workload, cluster string, believing bool) (epoch int64) {
+	job, hadJob := w.jobs.deleted[jobOf(item.name)]
 	if hadJob && job.foreground && (believing || !job.running) {
 		epoch = job.epoch
 	}
-	if obj, had := w.workloads.deleted[name]; had && !obj.adopted && (!hadJob || obj.epoch > job.epoch) {
+	if obj, had := w.workloads.deleted[item.name]; had && !obj.adopted && !item.hadJobOn(cluster, obj) && (!hadJob || obj.epoch > job.epoch) {
 		epoch = obj.epoch
 	}
 	return epoch

@@ -130,7 +130,7 @@ func (w *program) observeCluster(item workload, name string, listed bool) dispat
 	if c := w.lookupWorker(name); c != nil {
 		v.Fence.Lease = w.leaseState(c)
 	}
-	v.Ended.StoppedEpoch = r.informers.stoppedEpoch(item.name, !w.isStock(name))
+	v.Ended.StoppedEpoch = r.informers.stoppedEpoch(item, name, !w.isStock(name))
 	unstamped := v.Copy.Holder == dispatch.Ours && !v.Copy.StopsOnHubLost
 	v.Fence.Alive = w.hub.fenceSeen[name] && !unstamped
 	w.addDeletedObjects(item, r.informers, &v)
@@ -149,7 +149,7 @@ func (w *program) addDeletedObjects(item workload, seen *informers, v *dispatch.
 	epoch := item.state().Epoch
 	if last, had := seen.workloads.deleted[item.name]; had && v.Copy.Holder == dispatch.Absent && last.uid == item.uid {
 		v.Copy = dispatch.Copy{Finished: last.finished, Epoch: last.stampedEpoch(), Adopted: last.adopted, AdoptedBy: formatUID(last.adoptedBy)}
-		v.Ended.Unfinished = epoch == last.stampedEpoch() && !last.adopted && last.finished == nil
+		v.Ended.Unfinished = epoch == last.stampedEpoch() && !last.adopted && !item.hadJobOn(v.Name, last) && last.finished == nil
 	}
 	last, had := seen.jobs.deleted[jobOf(item.name)]
 	if !had || v.Job.Holder == dispatch.Ours || last.ownerFor(item).uid != item.uid || item.elastic && !item.view.mayHaveShown(item, last) {

@@ -100,8 +100,8 @@ func (w *workerClusters) isSliceTroubled(c *worker, item workload, created bool)
 	sound := job.ours && job.uid != 0 && (w.history.sameRun(job.uid, item.uid) || job.lostMarks == lostNone)
 	broken := there && (!obj.ours || obj.uid != item.uid || obj.finished != nil || obj.deactivating || obj.deleting || obj.gpu < item.gpu)
 	waits := item.replaces != "" && item.check != dispatch.Ready
-	if waits && !hasJob && len(c.copiesOf(jobOf(item.name))) == 0 {
-		return true // what it was to take over there is gone
+	if waits && !hasJob && (!created || len(c.copiesOf(jobOf(item.name))) == 0) {
+		return true // what it was to take over there is gone, or there was nothing
 	}
 	return broken || created && !hasJob || hasJob && !sound || !waits && (!there || !obj.admitted || obj.evicted)
 }

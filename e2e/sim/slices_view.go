@@ -117,6 +117,9 @@ func (w *hubCluster) kubeSlice(item workload) *kueue.Workload {
 	if item.quota {
 		wl.Status.Admission = &kueue.Admission{}
 	}
+	if item.evictions > 0 {
+		wl.Status.SchedulingStats = &kueue.SchedulingStats{Evictions: []kueue.WorkloadSchedulingStatsEviction{{Reason: "Preempted", Count: int32(item.evictions)}}}
+	}
 	set := func(condition string, is bool, reason string) {
 		if is {
 			meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason})
@@ -168,6 +171,11 @@ func (v *sliceView) observeJob(item workload, j remoteJob) dispatch.Job {
 	facts := v.original.ObserveJob(remote)
 	v.facts[key] = facts
 	return facts
+}
+
+// hadJobOn reports whether a copy that is gone was to take over a job there.
+func (w workload) hadJobOn(cluster string, obj remoteWorkload) bool {
+	return w.view != nil && w.view.HadJobOn(cluster, obj.stampedEpoch())
 }
 
 // holderOf is whose a job is.

@@ -57,7 +57,9 @@ func (r *WorkloadReconciler) buildView(ctx context.Context, s *workloadScope, na
 		v.InConfig = inConfig && s.state.Bound == name // it can be given nothing, but keeps what it has
 	}
 	r.remote.addDeletedObjects(&v, s)
-	v.Ended.StoppedEpoch = stoppedEpoch(o, r.remote.lookupDeletedObjects(name, o), state.ServesSwitchyard)
+	gone := r.remote.lookupDeletedObjects(name, o)
+	gone.ofTakeover = gone.workload.LastState != nil && s.observed.Local.Slice.HadJobOn(name, max(mirror.Epoch(gone.workload.LastState), 1))
+	v.Ended.StoppedEpoch = stoppedEpoch(o, gone, state.ServesSwitchyard)
 	notes := lookupClusterInfo(ctx, r.Client, s, name)
 	v.Health.Degraded, v.Health.OnTrial = state.DegradedReason, state.AllowTrial
 	if known {

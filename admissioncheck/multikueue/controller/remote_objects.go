@@ -91,7 +91,8 @@ func (c *remoteObjects) addDeletedObjects(v *dispatch.ClusterView, s *workloadSc
 		if wl, is := gone.LastState.(*kueue.Workload); ok && is && o.ObserveWorkload(wl).Holder == dispatch.Ours {
 			last := o.ObserveWorkload(wl)
 			v.Copy = dispatch.Copy{Finished: last.Finished, Epoch: last.Epoch, Adopted: last.Adopted, AdoptedBy: last.AdoptedBy}
-			v.Ended.Unfinished = gone.DeletionObserved && current(wl) && !last.Adopted && last.Finished == nil
+			hadJob := last.Adopted || s.observed.Local.Slice.HadJobOn(v.Name, max(last.Epoch, 1))
+			v.Ended.Unfinished = gone.DeletionObserved && current(wl) && !hadJob && last.Finished == nil
 		}
 	}
 	if o.Kind == nil || v.Job.Holder == dispatch.Ours {
@@ -194,7 +195,11 @@ func (c *remoteObjects) listPlacedPodSets(wl *kueue.Workload, state dispatch.Sta
 }
 
 // deletedObjects is what is remembered of a Workload's objects that are gone from a cluster; without a Last where there is nothing.
-type deletedObjects struct{ job, workload fleet.DeletedObject }
+type deletedObjects struct {
+	job, workload fleet.DeletedObject
+	// ofTakeover is set if the workload was the copy of a slice that was to take over a job there.
+	ofTakeover bool
+}
 
 // stoppedEpoch is dispatch.ClusterView.Stopped. A job that was deleted in the foreground stays until its pods have ended,
 // unless a user deletes it again without waiting: guarded says that the worker refuses that (charts/README.md). On other
@@ -209,7 +214,7 @@ func stoppedEpoch(o mirror.Original, l deletedObjects, guarded bool) int64 {
 		}
 	}
 	wl, ok := l.workload.LastState.(*kueue.Workload)
-	if ok && l.workload.DeletionObserved && !o.ObserveWorkload(wl).Adopted && max(mirror.Epoch(wl), 1) > before {
+	if ok && !l.ofTakeover && l.workload.DeletionObserved && !o.ObserveWorkload(wl).Adopted && max(mirror.Epoch(wl), 1) > before {
 		return max(mirror.Epoch(wl), 1)
 	}
 	return ended

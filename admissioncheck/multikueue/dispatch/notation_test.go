@@ -96,6 +96,8 @@ func parseLocal(t *testing.T, text string) Local {
 			l.Check.State = ""
 		case "evicted":
 			l.Quota.Evicted, l.Quota.EvictedMessage = true, "preempted"
+		case "earlier-evictions":
+			l.Slice.EarlierEvictions = number(t, value)
 		case "evictions":
 			l.Quota.Evictions = number(t, value)
 		case "active":

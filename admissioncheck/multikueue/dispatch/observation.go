@@ -116,6 +116,8 @@ type Slice struct {
 	Replacement bool
 	// Before is the State of the slice from which it has taken over, which that keeps; nil if there is none.
 	Before *State
+	// EarlierEvictions is how often the slices from which it has taken over were evicted, all told, before that.
+	EarlierEvictions int64
 	// Elastic is set for any slice, the first one too.
 	Elastic bool
 }

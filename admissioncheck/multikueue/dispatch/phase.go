@@ -63,7 +63,11 @@ func (t decision) isRetreating() bool {
 // inheritOr stores what the slice before has recorded, if that has not been done, and decides otherwise.
 func (t decision) inheritOr(phase Phase) Plan {
 	l := t.observed.Local
-	if next := t.state.inherit(l, t.record.earlierEvictions()); !next.Equal(*t.state) && !l.Slice.Passive && (!l.Deleted || l.KeptForJob) && !l.Finished {
+	next := t.state.inherit(l, t.record.earlierEvictions())
+	if next.Epoch > t.state.Epoch && t.record.earlierEvictions() > 0 { // epochs of its own may have been used, too
+		next.Epoch = max(next.Epoch, t.record.nextEpoch())
+	}
+	if !next.Equal(*t.state) && !l.Slice.Passive && (!l.Deleted || l.KeptForJob) && !l.Finished {
 		return t.planner.store(next, TakenOver, "taking over from the slice before")
 	}
 	return t.decide(phase)

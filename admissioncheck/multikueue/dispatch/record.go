@@ -20,7 +20,7 @@ func (r recordCheck) isLost() bool {
 	case s.Reservation != "":
 		return l.Quota.Reserved && s.Reservation != l.Quota.Reservation
 	}
-	return s.Epoch == 1 && r.earlierEvictions() > 0
+	return s.Epoch == 1 && (r.earlierEvictions() > 0 || l.Slice.EarlierEvictions > 0)
 }
 
 // earlierEvictions is how often the Workload was evicted before the reservation that it has, or had last. Each has ended an
@@ -75,7 +75,7 @@ func (r recordCheck) suspectAll(s State) State {
 // answer with an eviction counts that one too.
 func (r recordCheck) nextEpoch() int64 {
 	l := r.observed.Local
-	evictions := l.Quota.Evictions
+	evictions := l.Quota.Evictions + l.Slice.EarlierEvictions
 	if l.Quota.Reserved && !l.Quota.Evicted && (r.state.Bound != "" || l.Check.State == Ready) {
 		evictions++
 	}

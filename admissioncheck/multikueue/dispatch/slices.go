@@ -39,6 +39,12 @@ func (s State) TakeOver(from State, earlierEvictions int64) State {
 	return s
 }
 
+// HadJobOn reports whether a job may have been made on a cluster in an epoch for a slice before this one. That no job has taken up this one's copy of
+// then does not say that there was none.
+func (s Slice) HadJobOn(cluster string, epoch int64) bool {
+	return s.Before != nil && s.Before.Bound == cluster && epoch <= max(s.Before.Epoch, 1)
+}
+
 // isTakingOver reports whether the job runs on the bound cluster by what earlier slices have there, and this one is yet to be admitted.
 func (t decision) isTakingOver() bool {
 	l := t.observed.Local
@@ -62,9 +68,14 @@ func (t decision) takingOver() Plan {
 	return t.planner.act(Offered, "waiting for "+v.Name+" to admit the workload slice", t.takeoverActions(v)...)
 }
 
-// hasJobToTakeOver reports whether the job is seen on the cluster, or none was ever made there.
+// hasJobToTakeOver reports whether the job is seen on the cluster, or none was ever made there. It may have been made a moment ago.
 func (t decision) hasJobToTakeOver(v ClusterView) bool {
-	return t.state.isCurrentJob(v.Job) || v.Job.Holder == Absent && v.Replaced.Holder == Ours && !v.Replaced.Adopted && !v.Copy.Adopted
+	if t.state.isCurrentJob(v.Job) {
+		return true
+	}
+	live := t.state.liveAnswer(v)
+	unused := v.Replaced.Holder == Ours && !v.Replaced.Adopted && !v.Copy.Adopted
+	return unused && v.Job.Holder == Absent && live != nil && live.Job.Holder == Absent
 }
 
 // hasTakenOverJob reports whether the job that is bound was made, or was to be, for a slice before this one, and has not been given up since.
@@ -89,7 +100,7 @@ func (t decision) confirmTakeover(v ClusterView) Plan {
 	case live.Job.isHidden():
 		return t.planner.act(Looking, msgRelabelled(v.Name), actions...)
 	case !t.state.isCurrentJob(live.Job) && !t.hasJobToTakeOver(v):
-		return t.runGone(v, *live, actions)
+		return t.runGone(v, *live, t.takeoverActions(v))
 	case !v.InConfig, live.Copy.Holder == Foreign:
 		return t.giveUp(RemoteGone, msgGone, nil)
 	case v.Operator.Draining && t.nominator.canMove(v.Name):
@@ -108,10 +119,12 @@ func (t decision) takeoverActions(v ClusterView) []Action {
 	switch c := v.Copy; {
 	case v.Job.SizeAbove: // once the slice is admitted, a worker would stop a job that runs more pods than that is for
 		actions = append(actions, Action{Verb: ResizeJob, Cluster: v.Name, Epoch: t.state.Epoch, OnlyShrink: true})
+	case t.state.isCurrentCopy(c) && c.OnlyPriorityDiffers && !c.Deleting:
+		actions = append(actions, Action{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.state.Epoch})
 	case !t.hasJobToTakeOver(v):
 	case c.Holder == Absent && !v.EarlierWaits && t.eligibility.ineligibleReason(v) == "" && !t.policy.awaitsLease(v) && t.observed.Local.Check.OthersReady:
 		actions = append(actions, Action{Verb: CreateOffer, Cluster: v.Name, Epoch: t.state.Epoch, StopsOnHubLost: t.state.StopsOnHubLost})
-	case t.state.isCurrentCopy(c) && (c.OnlyPriorityDiffers || c.OnlyLarger) && !c.Deleting:
+	case t.state.isCurrentCopy(c) && c.OnlyLarger && !c.Deleting:
 		actions = append(actions, Action{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.state.Epoch})
 	}
 	if v.Job.StatusBehind && t.state.mayCopyStatus(v) {

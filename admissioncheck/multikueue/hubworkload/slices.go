@@ -25,6 +25,7 @@ func ObserveSlice(wl *kueue.Workload, others []*kueue.Workload) dispatch.Slice {
 	l := dispatch.Slice{Elastic: true, Replacement: claims, Passive: IsPassive(wl, others)}
 	if workload.HasQuota(wl) || workload.CountEvictions(wl) > 0 {
 		l.Before = recordBefore(wl, others, len(others))
+		l.EarlierEvictions = countEarlierEvictions(wl, others)
 	}
 	if !l.Passive {
 		return l
@@ -42,11 +43,33 @@ func ObserveSlice(wl *kueue.Workload, others []*kueue.Workload) dispatch.Slice {
 	return l
 }
 
+// countEarlierEvictions is how often the slices before a Workload were evicted.
+func countEarlierEvictions(wl *kueue.Workload, others []*kueue.Workload) (count int64) {
+	for range others {
+		i := slices.IndexFunc(others, func(other *kueue.Workload) bool { return workload.ReplacesSlice(wl, other) })
+		if i < 0 {
+			break
+		}
+		wl = others[i]
+		count += countEvictions(wl)
+	}
+	return count
+}
+
+// countEvictions is how often a slice was evicted that another has taken over from, or is about to. One that still has its quota was told so when that
+// was nothing to it any more, or has yet to give the quota back.
+func countEvictions(wl *kueue.Workload) int64 {
+	if workload.HasQuota(wl) && workload.IsEvicted(wl) {
+		return workload.CountEvictions(wl) - 1
+	}
+	return workload.CountEvictions(wl)
+}
+
 // recordOf is what a slice has recorded, or is about to take over.
 func recordOf(wl *kueue.Workload, others []*kueue.Workload, depth int) dispatch.State {
 	state := DecodeState(wl)
 	if before := recordBefore(wl, others, depth); before != nil {
-		return state.TakeOver(*before, workload.CountEvictions(wl))
+		return state.TakeOver(*before, countEvictions(wl))
 	}
 	return state
 }
