@@ -24,7 +24,9 @@ func (l *history) checkQuotaRelease(w *program, item workload, cluster string) {
 	}
 	job, there := c.jobs[jobOf(item.name)]
 	running := there && job.running && l.sameRun(job.uid, item.uid)
-	excused := w.isGraceOver(cluster) || w.hub.declaredGone[cluster] || w.isCacheBehind(c, item.name)
+	// A job that has lost all of the hub's marks is known by its copy alone, and that of a slice which waits to take over knows nothing of it.
+	hidden := item.replaces != "" && job.lostMarks == lostAllMarks && !c.workloads[item.name].quota
+	excused := w.isGraceOver(cluster) || w.hub.declaredGone[cluster] || w.isCacheBehind(c, item.name) || hidden
 	w.mustHold(invQuotaAfterStop, !running || excused, "%s on %s", item.name, cluster)
 	w.recordEvent(QuotaAwaited)
 }

@@ -91,7 +91,7 @@ func relabelJob(c command) error {
 		return nil
 	}
 	c.recordEvent(RelabelledJob)
-	job.lostMarks = lostLabel
+	job.lostMarks, job.tampered = lostLabel, job.elastic // only the copy of the slice by which it runs tells its end, not that of the next one
 	if c.arg(2) == "all" {
 		job.lostMarks, job.tampered = lostAllMarks, true
 	}

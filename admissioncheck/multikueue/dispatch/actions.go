@@ -135,7 +135,7 @@ func (w workerActions) stopJob(v ClusterView) []Action {
 	hidden := live != nil && live.Job.Holder == Relabelled
 	local := w.observed.Local
 	awaited := local.Quota.AwaitsUnbinding || local.Job.Active && local.Job.StatusOutlivesPods
-	if awaited && (v.removable() || hidden) && (c.Holder != Ours || outOfSync || v.Job.OfSlice) {
+	if awaited && (v.removable() || hidden) && (c.Holder != Ours || outOfSync || v.Job.OfSlice || hidden && live.Job.OfSlice) {
 		actions = append(actions, w.removeAbandoned(v)...)
 	}
 	return actions

@@ -156,8 +156,10 @@ func (ds debts) stoppedOn(v ClusterView) (over, seen bool) {
 		return ds.lost.graceOver(v), true
 	case live != nil && !isRemovable(live.Job.Holder) && !live.Job.isStray() && (!isRemovable(live.Copy.Holder) || !live.Copy.Admitted || live.Copy.Evicted):
 		return true, true
-	case v.Job.OfSlice: // its own copy tells nothing of a job that runs by another's
+	case v.Job.OfSlice || live != nil && live.Job.OfSlice: // its own copy tells nothing of a job that runs by another's
 		return false, true
+	case live == nil && v.Job.Holder == Absent && ds.observed.Local.Slice.HadJobOn(v.Name, max(c.Epoch, 1)): // nor of one that no informer shows
+		return false, false
 	case c.Holder == Ours:
 		ended := !c.QuotaReserved || c.Finished != nil && c.Finished.Reason != OutOfSync
 		return ended || c.Evicted && !c.Adopted && v.Job.Holder == Absent, !c.Adopted || v.Job.Holder != Absent

@@ -56,7 +56,7 @@ func (o Original) ObserveJob(remote client.Object) dispatch.Job {
 	if j.Holder == dispatch.Foreign && o.namesEarlier(remote) { // a client may have taken off the rest of what the hub wrote on its job
 		j.NamesWorkload = true
 	}
-	j.OfSlice = j.Holder == dispatch.Ours && o.isOfSlice(remote) && !j.NamesWorkload
+	j.OfSlice = (j.Holder == dispatch.Ours || j.Holder == dispatch.Relabelled) && o.isOfSlice(remote) && !j.NamesWorkload
 	j.SizeBehind = j.OfSlice
 	if j.Holder == dispatch.Ours && o.Job != nil && !o.hasMembers() {
 		_, behind, _ := o.WithStatus(remote)
@@ -148,6 +148,8 @@ func (o Original) holderOfJob(remote client.Object) dispatch.Holder {
 	switch {
 	case (holder == dispatch.Ours || holder == dispatch.Predecessor) && o.isOfSlice(remote):
 		return dispatch.Ours
+	case holder == dispatch.Foreign && o.hasLostLabel(remote):
+		return dispatch.Relabelled
 	case holder == dispatch.Ours && name != "" && name != o.Workload.Name:
 		return dispatch.Predecessor
 	case holder == dispatch.Ours && name == "" && !o.Deleted && !o.isStampedForWorkload(remote):

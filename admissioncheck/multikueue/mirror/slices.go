@@ -50,6 +50,13 @@ func (o Original) EarlierSliceOf(remote client.Object) types.UID {
 	return types.UID(remote.GetAnnotations()[switchyard.OwnerUIDAnnotation])
 }
 
+// hasLostLabel tells whether a job was made for a slice that the Workload has taken over from, which its UID tells, and has lost our label since.
+func (o Original) hasLostLabel(remote client.Object) bool {
+	made := types.UID(remote.GetAnnotations()[switchyard.OwnerUIDAnnotation])
+	bare := o.Origin != "" && remote.GetLabels()[kueue.MultiKueueOriginLabel] == "" && OtherHub(remote, o.Hub, o.Adopted) == ""
+	return bare && made != "" && slices.ContainsFunc(o.Slice.Earlier, func(s hubworkload.EarlierSlice) bool { return s.UID == made })
+}
+
 // namesEarlier tells whether a job says by name that it is for a slice that the Workload has taken over from.
 func (o Original) namesEarlier(remote client.Object) bool {
 	named := types.NamespacedName{Namespace: remote.GetNamespace(), Name: job.PrebuiltWorkloadName(remote)}
