@@ -114,7 +114,7 @@ func (w *program) observeCluster(item workload, name string, listed bool) dispat
 		Job:   jobFacts(item, r.informers.jobs.get(jobOf(item.name))),
 	}
 	if item.view != nil {
-		earlier := item.view.observeEarlier(r)
+		earlier := item.view.observeEarlier(name, r)
 		v.Replaced, v.EarlierWaits = earlier.Replaced, earlier.Waits
 	}
 	v.Job.StatusBehind = v.Job.StatusBehind && (item.ownsJob() || w.parts.DriverBugs.MatchesJobByName)

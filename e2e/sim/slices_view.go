@@ -222,8 +222,8 @@ func (v *sliceView) isLarger(item workload, obj remoteWorkload) bool {
 }
 
 // observeEarlier is what is seen of the copies of the slices before (lookupEarlier of the controller).
-func (v *sliceView) observeEarlier(r *remoteState) mirror.EarlierCopies {
-	return v.original.ObserveEarlier(func(key types.NamespacedName) *kueue.Workload {
+func (v *sliceView) observeEarlier(cluster string, r *remoteState) mirror.EarlierCopies {
+	return v.original.ObserveEarlier(cluster, func(key types.NamespacedName) *kueue.Workload {
 		if obj := r.informers.workloads.get(key.Name); obj.exists && obj.value.elastic {
 			return copyOf(key.Name, obj.value)
 		}
@@ -232,9 +232,9 @@ func (v *sliceView) observeEarlier(r *remoteState) mirror.EarlierCopies {
 }
 
 // placeOn is the place of a slice's copy on a cluster: it takes over from the one by which the job runs there.
-func (v *sliceView) placeOn(r *remoteState, item workload) slicePlace {
+func (v *sliceView) placeOn(cluster string, r *remoteState, item workload) slicePlace {
 	place := item.slicePlace
-	if running := v.observeEarlier(r).Running; running.Name != "" {
+	if running := v.observeEarlier(cluster, r).Running; running.Name != "" {
 		place.replaces = running.Name
 	}
 	return place

@@ -19,7 +19,7 @@ func (t *decision) createOffer(c *worker, a dispatch.Action) error {
 	}
 	place := t.item.slicePlace
 	if t.item.view != nil && t.driver != nil {
-		place = t.item.view.placeOn(t.driver.remotes[c.name], t.item)
+		place = t.item.view.placeOn(c.name, t.driver.remotes[c.name], t.item)
 	}
 	t.putRemoteWorkload(c, t.item.name, remoteWorkload{
 		owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch, id: t.nextID(),

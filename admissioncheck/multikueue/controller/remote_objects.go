@@ -34,7 +34,7 @@ func (c *remoteObjects) lookupRemote(cluster string, o mirror.Original) mirror.F
 
 // lookupEarlier tells of the copies of the slices from which the Workload has taken over.
 func (c *remoteObjects) lookupEarlier(cluster string, o mirror.Original) mirror.EarlierCopies {
-	return o.ObserveEarlier(func(key client.ObjectKey) *kueue.Workload {
+	return o.ObserveEarlier(cluster, func(key client.ObjectKey) *kueue.Workload {
 		obj, _ := c.fleet.Get(cluster, workloadGVK(), key)
 		wl, _ := obj.(*kueue.Workload)
 		return wl

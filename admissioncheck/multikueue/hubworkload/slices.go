@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
@@ -121,12 +122,12 @@ func isYetToBeAdmitted(wl *kueue.Workload, state dispatch.State) bool {
 	return !workload.IsAdmitted(wl) && !workload.IsEvicted(wl)
 }
 
-// EarlierSlice is one that another has taken over from. Its UID is empty if the hub does not have it any more; Admitted tells that its job may have
-// been made.
+// EarlierSlice is one that another has taken over from. Its UID is empty if the hub does not have it any more; AdmittedOn is the cluster where its job
+// may have been made, empty if there is none.
 type EarlierSlice struct {
 	client.ObjectKey
-	UID      types.UID
-	Admitted bool
+	UID        types.UID
+	AdmittedOn string
 }
 
 // EarlierSlices follows the chain of slices back, as far as the hub has them, the latest first.
@@ -141,7 +142,10 @@ func EarlierSlices(wl *kueue.Workload, others []*kueue.Workload) []EarlierSlice 
 		at = nil
 		for _, other := range others {
 			if client.ObjectKeyFromObject(other) == key {
-				at, slice.UID, slice.Admitted = other, other.UID, workload.IsAdmitted(other)
+				at, slice.UID = other, other.UID
+				if workload.IsAdmitted(other) {
+					slice.AdmittedOn = ptr.Deref(other.Status.ClusterName, "")
+				}
 			}
 		}
 		earlier = append(earlier, slice)

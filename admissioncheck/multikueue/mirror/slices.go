@@ -80,7 +80,7 @@ func (o Original) stampChain(remote client.Object) bool {
 // EarlierCopies is what the copies of the slices before say of the job on a cluster.
 type EarlierCopies struct {
 	// Replaced is one of them, as the dispatcher is told: one that a job has taken up, if there is such a one. One that none has tells that there
-	// never was a job only if that is so of every slice that was admitted, because each may have had it.
+	// never was a job only if that is so of every slice that was admitted there, because each may have had it.
 	Replaced dispatch.Copy
 	// Waits tells that one of them waits for quota, which its slice will remove; Running is the newest that has quota.
 	Waits   bool
@@ -88,9 +88,10 @@ type EarlierCopies struct {
 }
 
 // ObserveEarlier tells about the copies of the slices before on a cluster, as they are found there.
-func (o Original) ObserveEarlier(find func(types.NamespacedName) *kueue.Workload) (e EarlierCopies) {
+func (o Original) ObserveEarlier(cluster string, find func(types.NamespacedName) *kueue.Workload) (e EarlierCopies) {
 	proven := true
 	for _, slice := range o.Slice.Earlier {
+		admitted := slice.AdmittedOn == cluster
 		c, remote := dispatch.Copy{}, find(slice.ObjectKey)
 		if remote != nil && HasOrigin(remote, o.Origin) && OtherHub(remote, o.Hub, o.Adopted) == "" && workload.IsElastic(remote) &&
 			workload.SliceName(remote) == workload.SliceName(o.Workload) {
@@ -102,10 +103,10 @@ func (o Original) ObserveEarlier(find func(types.NamespacedName) *kueue.Workload
 				e.Running = client.ObjectKeyFromObject(remote)
 			}
 		}
-		if c.Holder != dispatch.Absent && (slice.Admitted || c.Adopted) && (e.Replaced.Holder == dispatch.Absent || c.Adopted && !e.Replaced.Adopted) {
+		if c.Holder != dispatch.Absent && (admitted || c.Adopted) && (e.Replaced.Holder == dispatch.Absent || c.Adopted && !e.Replaced.Adopted) {
 			e.Replaced = c
 		}
-		proven = proven && slice.UID != "" && (!slice.Admitted || c.Holder != dispatch.Absent)
+		proven = proven && slice.UID != "" && (!admitted || c.Holder != dispatch.Absent)
 	}
 	if !proven && !e.Replaced.Adopted {
 		e.Replaced = dispatch.Copy{}

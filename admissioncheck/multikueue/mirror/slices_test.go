@@ -162,10 +162,10 @@ func TestASliceWhoseJobIsAnothersRemovesItsCopyOnly(t *testing.T) {
 
 func TestWhatIsLeftOfTheSlicesBeforeIsToldFromWhatOthersMade(t *testing.T) {
 	first, second, _ := chain()
-	second.Slice.Earlier[0].Admitted = true
+	second.Slice.Earlier[0].AdmittedOn = "w1"
 	between := hubworkload.EarlierSlice{ObjectKey: client.ObjectKey{Namespace: "team", Name: "between"}, UID: "between-uid"}
 	observe := func(copies ...*kueue.Workload) EarlierCopies {
-		return second.ObserveEarlier(func(key client.ObjectKey) *kueue.Workload {
+		return second.ObserveEarlier("w1", func(key client.ObjectKey) *kueue.Workload {
 			for _, wl := range copies {
 				if client.ObjectKeyFromObject(wl) == key {
 					return wl
@@ -198,6 +198,12 @@ func TestWhatIsLeftOfTheSlicesBeforeIsToldFromWhatOthersMade(t *testing.T) {
 	copied.Labels[kueue.MultiKueueOriginLabel] = "other"
 	if got := observe(copied); got != (EarlierCopies{}) {
 		t.Errorf("one of another hub is %+v", got)
+	}
+	elsewhere := hubworkload.EarlierSlice{ObjectKey: client.ObjectKey{Namespace: "team", Name: "elsewhere"}, UID: "elsewhere-uid", AdmittedOn: "w2"}
+	second.Slice.Earlier = append(second.Slice.Earlier, elsewhere)
+	unused := first.WorkloadCopy(2)
+	if got := observe(unused); got.Replaced.Holder != dispatch.Ours || got.Replaced.Adopted {
+		t.Errorf("with one that was admitted on another cluster it is %+v", got)
 	}
 	if got := observe(); got != (EarlierCopies{}) {
 		t.Errorf("none is %+v", got)
