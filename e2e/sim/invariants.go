@@ -161,6 +161,9 @@ func (l *history) checkDebts(t *decision, item workload, s, next dispatch.State)
 	for _, d := range s.Debts {
 		v := clusterView(t.obs, d.Cluster)
 		shows := v.Copy.Holder == dispatch.Ours && v.Copy.Epoch >= s.Epoch || v.Job.Holder == dispatch.Ours && v.Job.Epoch >= s.Epoch
+		if v.Live != nil {
+			shows = shows || v.Live.Copy.Holder == dispatch.Ours && v.Live.Copy.Epoch >= s.Epoch || v.Live.Job.Holder == dispatch.Ours && v.Live.Job.Epoch >= s.Epoch
+		}
 		for _, still := range next.Debts {
 			if still.Cluster == d.Cluster && !shows {
 				t.mustHold(invDebts, still.StopsOnHubLost == d.StopsOnHubLost, "%s on %s", item.name, d.Cluster)

@@ -127,9 +127,13 @@ func (c *worker) disturb(name string) {
 	c.disturbed[jobOf(name)] = true
 }
 
-// isCopyInUse reports whether the job runs by the copy of a slice that another has taken over from, and which waits there for its admission.
+// isCopyInUse reports whether the job runs by the copy of a slice that another has taken over from, and which waits there for its admission; or
+// whether people are to look at it, because nobody knows whether a job was ever made.
 func (w *workerClusters) isCopyInUse(c *worker, item workload) bool {
 	has, found := w.sliceWithJob(item)
+	if _, made := c.jobs[jobOf(item.name)]; found && !made && has.finished == nil && has.bound == c.name && has.check == dispatch.Ready && !c.workloads[item.name].adopted {
+		return true
+	}
 	waits := found && has.bound == c.name && hubworkload.IsYetToBeAdmitted(w.kubeSlice(has))
 	return waits && c.workloads[item.name].epoch == has.state().Epoch
 }
