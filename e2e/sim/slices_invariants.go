@@ -21,6 +21,7 @@ func (l *history) checkStop(w *workerClusters, c *worker, name string, job remot
 	})
 	item, found := w.sliceWithJob(workload{name: name})
 	stopped = stopped || !found || item.evicted || !item.quota || item.finished != nil || item.deleting || item.check == dispatch.Retry || !w.hasConfig(item) // on the hub
+	stopped = stopped || !l.sameRun(job.uid, item.uid) // it is that of an earlier job of the name
 	stopped = stopped || slices.ContainsFunc(w.hub.slicesOf(name), func(s workload) bool { return owesJob(s.state(), c.name, job) })
 	excused := stopped || c.disturbed[name] || job.deleting || !job.ours || job.lostMarks != lostNone || job.tampered
 	w.mustHold(invScaled, excused, "%s is stopped on %s, where nobody has evicted it", name, c.name)
