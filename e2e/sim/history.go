@@ -100,9 +100,7 @@ func (l *history) recordEnd(w *workerClusters, c *worker, name string, job remot
 	mine := l.sameRun(item.uid, job.uid) && item.state().Epoch == job.epoch
 	seen := job.lostMarks == lostNone // what has lost its marks is not shown to the hub
 	counted := mine && seen && isBoundTo(item, c.name) && !item.evicted && !item.deleting && item.check != dispatch.Retry
-	if job.elastic { // what a slice has recorded is that of the next one, though that has not taken it over yet
-		counted = counted && !slices.ContainsFunc(w.hub.slicesOf(name), func(s workload) bool { return owesJob(s.state(), c.name, job) })
-	}
+	counted = counted && !w.isGivenUp(c, name, job)
 	l.results[l.root(job.uid)] = append(l.results[l.root(job.uid)], runResult{cluster: c.name, counted: counted, endedAt: w.now})
 	if l.sameRun(item.uid, job.uid) && item.bound != "" && !isBoundTo(item, c.name) && item.state().Epoch > job.epoch {
 		w.recordEvent(LateResults)

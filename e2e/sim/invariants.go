@@ -112,7 +112,7 @@ func (l *history) checkJobRemoval(w *workerClusters, c *worker, seen workload, j
 	obj, hasCopy := c.workloads[item.name]
 	another := hasCopy && obj.ours && obj.gpu != item.gpu && (!item.elastic || obj.gpu < item.gpu) // the Workload has been changed since
 	w.mustHold(invResultKept, job.finished == nil || elsewhere || another || job.tampered, "the result of %s on %s is destroyed unseen", seen.name, c.name)
-	held := isBoundTo(item, c.name) && item.state().Epoch == job.epoch && !item.evicted && item.quota
+	held := isBoundTo(item, c.name) && item.state().Epoch == job.epoch && !item.evicted && item.quota && !w.isGivenUp(c, seen.name, job)
 	w.mustHold(invUnseenWork, job.finished != nil || !held, "the job of %s on %s", seen.name, c.name)
 }
 

@@ -21,15 +21,18 @@ func (l *history) checkStop(w *workerClusters, c *worker, name string, job remot
 	})
 	item, found := w.sliceWithJob(workload{name: name})
 	stopped = stopped || !found || item.evicted || !item.quota || item.finished != nil || item.deleting || item.check == dispatch.Retry || !w.hasConfig(item) // on the hub
-	stopped = stopped || !l.sameRun(job.uid, item.uid) // it is that of an earlier job of the name
-	stopped = stopped || slices.ContainsFunc(w.hub.slicesOf(name), func(s workload) bool { return owesJob(s.state(), c.name, job) })
+	stopped = stopped || !l.sameRun(job.uid, item.uid)                                                                                                        // it is that of an earlier job of the name
+	stopped = stopped || w.isGivenUp(c, name, job)
 	excused := stopped || c.disturbed[name] || job.deleting || !job.ours || job.lostMarks != lostNone || job.tampered
 	w.mustHold(invScaled, excused, "%s is stopped on %s, where nobody has evicted it", name, c.name)
 }
 
-// owesJob reports whether a State says that a job of a cluster has been given up.
-func owesJob(s dispatch.State, cluster string, job remoteJob) bool {
-	return slices.ContainsFunc(s.Debts, func(d dispatch.Debt) bool { return d.Cluster == cluster && d.Epoch >= job.epoch })
+// isGivenUp reports whether a slice has recorded that an elastic job of a cluster is given up: that is the record of the next one, too, which may not
+// have taken it over yet.
+func (w *hubCluster) isGivenUp(c *worker, name string, job remoteJob) bool {
+	return job.elastic && slices.ContainsFunc(w.hub.slicesOf(jobOf(name)), func(s workload) bool {
+		return slices.ContainsFunc(s.state().Debts, func(d dispatch.Debt) bool { return d.Cluster == c.name && d.Epoch >= job.epoch })
+	})
 }
 
 // checkPods checks a job that is about to have another number of pods.
