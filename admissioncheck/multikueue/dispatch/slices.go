@@ -30,7 +30,7 @@ func (s State) TakeOver(from State, earlierEvictions int64) State {
 	case earlierEvictions > 0:
 		return s
 	case records:
-		s.Epoch, s.Debts = from.Epoch, from.Debts
+		s.Epoch, s.Debts, s.Nominated, s.Round = from.Epoch, from.Debts, nil, time.Time{}
 	}
 	if from.Bound != "" {
 		s.Bound, s.StopsOnHubLost = from.Bound, s.StopsOnHubLost || from.StopsOnHubLost
@@ -68,11 +68,13 @@ func (t decision) takingOver() Plan {
 	return t.planner.act(Offered, "waiting for "+v.Name+" to admit the workload slice", t.takeoverActions(v)...)
 }
 
-// hasJobToTakeOver reports whether the job is seen on the cluster, or none was ever made there. It may have been made a moment ago.
+// hasJobToTakeOver reports whether the job is seen on the cluster, or none was ever made there.
 func (t decision) hasJobToTakeOver(v ClusterView) bool {
-	if t.state.isCurrentJob(v.Job) {
-		return true
-	}
+	return t.state.isCurrentJob(v.Job) && t.state.IsWorkloadJob(v.Name, v.Copy, v.Job) || t.wasNeverMade(v)
+}
+
+// wasNeverMade reports whether no job was ever made on the cluster. It is read for that, since one may have been made a moment ago.
+func (t decision) wasNeverMade(v ClusterView) bool {
 	live := t.state.liveAnswer(v)
 	unused := v.Replaced.Holder == Ours && !v.Replaced.Adopted && !v.Copy.Adopted
 	return unused && v.Job.Holder == Absent && live != nil && live.Job.Holder == Absent
@@ -99,7 +101,7 @@ func (t decision) confirmTakeover(v ClusterView) Plan {
 	switch {
 	case live.Job.isHidden():
 		return t.planner.act(Looking, msgRelabelled(v.Name), actions...)
-	case !t.state.isCurrentJob(live.Job) && !t.hasJobToTakeOver(v):
+	case !t.state.jobStillThere(v, *live) && !t.wasNeverMade(v):
 		return t.runGone(v, *live, t.takeoverActions(v))
 	case !v.InConfig, live.Copy.Holder == Foreign:
 		return t.giveUp(RemoteGone, msgGone, nil)
