@@ -243,6 +243,11 @@ func (t *decision) runAction(a dispatch.Action) error {
 		}
 		return t.updateOffer(c, a)
 	case dispatch.CreateJob:
+		if t.item.elastic {
+			if err := t.confirmOffer(); err != nil {
+				return err
+			}
+		}
 		return t.createJob(c, a)
 	case dispatch.Retract:
 		how := removalOptions{spareFinished: a.SpareFinished, foreground: a.Foreground, keepJob: a.OnlyCopy}

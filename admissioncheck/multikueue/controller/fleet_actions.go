@@ -91,7 +91,13 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 			return nil, o.UpdateOffer(ctx, c, seen.Workload)
 		}
 	case dispatch.CreateJob:
+		current := r.guard.newOfferGuard(o)
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			if s.observed.Local.Slice.Elastic { // another slice may have the job by now
+				if err := current(ctx); err != nil {
+					return nil, err
+				}
+			}
 			return evidence(o.CreateJob(ctx, c, a.Epoch, r.NameInLabel))
 		}
 	case dispatch.Retract:
