@@ -258,6 +258,7 @@ func (t *decision) runAction(a dispatch.Action) error {
 			t.recordEvent(RemovedWithoutQuota)
 		}
 		how.confirm = func() error { return t.confirmRemoval(c, t.item) }
+		how.spared = func() { _ = t.readLive(c, dispatch.Action{Epoch: t.state.Epoch}) }
 		return t.retractObjects(c, t.item, how, func(o owner, epoch int64) bool {
 			return o.ours && (o.uid != t.item.uid || dispatch.IsBelow(epoch, a.Epoch))
 		})

@@ -101,6 +101,8 @@ type removalOptions struct {
 	keepJob bool
 	// unchanged tells of a copy whether it is as it was seen.
 	unchanged func(remoteWorkload) bool
+	// spared is called if a job was spared: what was found is as good as a live read.
+	spared func()
 	confirm   func() error
 }
 
@@ -118,6 +120,7 @@ func (w *workerClusters) retractObjects(c *worker, item workload, how removalOpt
 	}
 	if hasJob && job.isRemovable(item, goes) {
 		if how.spareFinished && job.finished != nil && job.uid != 0 && job.ownerFor(item).uid == item.uid {
+			how.spared()
 			return nil
 		}
 		w.history.checkJobRemoval(w, c, item, job)
