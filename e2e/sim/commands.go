@@ -390,12 +390,17 @@ func (w *workerClusters) stopPodsAtOnce(c *worker, name string) {
 func setOutOfSync(c command) error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(1)
 	job, there := w.jobs[jobOf(name)]
-	return c.updateRemoteWorkload(func(obj *remoteWorkload) {
+	over := false
+	err := c.updateRemoteWorkload(func(obj *remoteWorkload) {
 		if obj.adopted && obj.finished == nil && there && job.finished == nil && !w.isDown(c.now) {
-			defer c.stopPodsAtOnce(w, name)
+			over = true
 			obj.finished = &dispatch.Outcome{Reason: dispatch.OutOfSync, Message: "The prebuilt workload is out of sync with its user job"}
 		}
 	})
+	if over {
+		c.stopPodsAtOnce(w, name)
+	}
+	return err
 }
 
 // createForeign w1 j1: another program makes objects of that name, if it is free.
