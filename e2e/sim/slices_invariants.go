@@ -21,8 +21,7 @@ func (l *history) checkStop(w *workerClusters, c *worker, name string, job remot
 	})
 	item, found := w.sliceWithJob(workload{name: name})
 	stopped = stopped || !found || item.evicted || !item.quota || item.finished != nil || item.deleting || item.check == dispatch.Retry || !w.hasConfig(item) // on the hub
-	stopped = stopped || !l.sameRun(job.uid, item.uid)                                                                                                        // it is that of an earlier job of the name
-	stopped = stopped || w.isGivenUp(c, name, job)
+	stopped = stopped || w.isGivenUp(c, name, job) || !l.sameRun(job.uid, item.uid)
 	excused := stopped || c.disturbed[name] || job.deleting || !job.ours || job.lostMarks != lostNone || job.tampered
 	w.mustHold(invScaled, excused, "%s is stopped on %s, where nobody has evicted it", name, c.name)
 }
@@ -135,7 +134,7 @@ func (c *worker) disturb(name string) {
 // whether people are to look at it, because nobody knows whether a job was ever made.
 func (w *workerClusters) isCopyInUse(c *worker, item workload) bool {
 	has, found := w.sliceWithJob(item)
-	if _, made := c.jobs[jobOf(item.name)]; found && !made && has.finished == nil && has.bound == c.name && has.check == dispatch.Ready && !c.workloads[item.name].adopted {
+	if _, made := c.jobs[jobOf(item.name)]; found && !made && has.finished == nil && has.bound == c.name && !c.workloads[item.name].adopted {
 		return true
 	}
 	waits := found && has.bound == c.name && hubworkload.IsYetToBeAdmitted(w.kubeSlice(has))
