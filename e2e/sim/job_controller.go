@@ -86,6 +86,9 @@ func (w *hubCluster) finishOrphan(item workload) bool {
 		w.putWorkload(item)
 		return true
 	}
+	if item.elastic {
+		w.history.recordsLost[w.history.root(item.uid)] = true // the others go, too, in any order, and no job is left to which that matters
+	}
 	w.removeFinalizer(item)
 	return true
 }
