@@ -11,15 +11,8 @@ import (
 // slices draws what happens to elastic jobs; nil in a script without.
 type slices struct{ *generator }
 
-// firstCommitSeed is the first of the seeds that belong to commits. Their scripts are not about elastic jobs: in about one of 6,000 such an invariant is
-// broken still (e2e/sim/DESIGN.md).
-const firstCommitSeed = 1_000_000
-
 // newSlices has one script in four be about elastic jobs.
 func (g *generator) newSlices(seed uint64) {
-	if seed >= firstCommitSeed {
-		return
-	}
 	own := &generator{rand: rand.New(rand.NewPCG(seed, 0xe1a571c))}
 	if own.rand.IntN(4) == 0 {
 		g.slices = &slices{own}
