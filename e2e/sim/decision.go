@@ -251,8 +251,13 @@ func (t *decision) runAction(a dispatch.Action) error {
 		return t.createJob(c, a)
 	case dispatch.Retract:
 		how := removalOptions{spareFinished: a.SpareFinished, foreground: a.Foreground, keepJob: a.OnlyCopy}
+		how.shown = func() (remoteWorkload, bool) {
+			seen := t.driver.remotes[c.name].informers.workloads.get(t.item.name)
+			return seen.value, seen.exists
+		}
 		how.unchanged = func(obj remoteWorkload) bool {
-			return obj == t.driver.remotes[c.name].informers.workloads.get(t.item.name).value
+			seen, _ := how.shown()
+			return obj == seen
 		}
 		if job, there := c.jobs[jobOf(t.item.name)]; there && !a.OnlyCopy && job.running && a.Foreground && !t.item.quota {
 			t.recordEvent(RemovedWithoutQuota)

@@ -99,7 +99,7 @@ func (l *history) checkJobStart(w *workerClusters, c *worker, name string, job r
 }
 
 // checkJobRemoval checks a job that is about to be removed by the hub, which saw its Workload like this.
-func (l *history) checkJobRemoval(w *workerClusters, c *worker, seen workload, job remoteJob) {
+func (l *history) checkJobRemoval(w *workerClusters, c *worker, seen workload, job remoteJob, how removalOptions) {
 	item, ok := w.hub.workloads[seen.name]
 	if seen.elastic {
 		item, ok = w.sliceWithJob(seen)
@@ -110,6 +110,9 @@ func (l *history) checkJobRemoval(w *workerClusters, c *worker, seen workload, j
 	}
 	elsewhere := seen.bound != "" && seen.bound != c.name && isBoundTo(seen, seen.bound)
 	obj, hasCopy := c.workloads[item.name]
+	if !hasCopy && how.shown != nil { // the hub may not have been shown yet that it is gone
+		obj, hasCopy = how.shown()
+	}
 	another := hasCopy && obj.ours && obj.gpu != item.gpu && (!item.elastic || obj.gpu < item.gpu) // the Workload has been changed since
 	w.mustHold(invResultKept, job.finished == nil || elsewhere || another || job.tampered, "the result of %s on %s is destroyed unseen", seen.name, c.name)
 	held := isBoundTo(item, c.name) && item.state().Epoch == job.epoch && !item.evicted && item.quota && !w.isGivenUp(c, seen.name, job)

@@ -101,6 +101,8 @@ type removalOptions struct {
 	keepJob bool
 	// unchanged tells of a copy whether it is as it was seen.
 	unchanged func(remoteWorkload) bool
+	// shown is the copy as the hub is shown it; nil if that does not matter.
+	shown func() (remoteWorkload, bool)
 	// spared is called if a job was spared: what was found is as good as a live read.
 	spared func()
 	confirm   func() error
@@ -123,7 +125,7 @@ func (w *workerClusters) retractObjects(c *worker, item workload, how removalOpt
 			how.spared()
 			return nil
 		}
-		w.history.checkJobRemoval(w, c, item, job)
+		w.history.checkJobRemoval(w, c, item, job, how)
 		w.deleteJob(c, jobOf(name), job, how)
 	}
 	if how.keepJob && hasCopy && how.unchanged != nil && !how.unchanged(obj) {
