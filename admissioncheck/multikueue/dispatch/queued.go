@@ -25,8 +25,11 @@ func (t decision) creditUnrecordedRun(s State) State {
 	}
 	epoch := t.record.nextEpoch()
 	for _, v := range t.observed.Clusters {
-		told := v.Copy.Finished != nil && v.Copy.Adopted && t.results.endCounts(v.Copy.Holder, v.Copy.Epoch)
-		if t.results.countsOn(v) && !s.hasDebt(v.Name) && (told || t.results.jobSaysEnded(v.Copy, v.Job)) {
+		tells := t.results.tellsEnd(v.Copy, v.Job)
+		if live := t.state.liveAnswer(v); live != nil {
+			tells = tells || t.results.tellsEnd(live.Copy, live.Job)
+		}
+		if t.results.countsOn(v) && !s.hasDebt(v.Name) && tells {
 			s.Epoch, s.Reservation = epoch, ""
 			s = s.withDebt(Debt{Cluster: v.Name, Epoch: epoch - 1})
 		}

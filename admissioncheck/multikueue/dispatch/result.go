@@ -67,6 +67,11 @@ func (r runResults) jobSaysEnded(c Copy, j Job) bool {
 	return j.Finished != nil && !outOfSync && (r.endCounts(j.Holder, j.Epoch) || watchedEnd && r.endCounts(Ours, j.Epoch))
 }
 
+// tellsEnd reports whether a copy that a job has taken up, or a job, says that a run has ended, whatever cluster it was to be on.
+func (r runResults) tellsEnd(c Copy, j Job) bool {
+	return c.Finished != nil && c.Adopted && r.endCounts(c.Holder, c.Epoch) || r.jobSaysEnded(c, j)
+}
+
 // needsProof reports whether the cache shows a result that would count but for a proof which the cluster itself may have: one
 // watch may be ahead of the other.
 func (r runResults) needsProof(v ClusterView) bool {

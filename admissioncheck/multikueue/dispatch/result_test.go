@@ -78,6 +78,9 @@ func TestWhoseResultCounts(t *testing.T) {
 			"an end that was reached before the retreat was stored is noted first", "", "Pending evictions=1", "w1 up copy@1 finished:Succeeded job@1 finished:Succeeded",
 			"NoQuota; epoch 2; owed w1@1",
 		}, {
+			"also one that the informers do not show yet", "", "Pending evictions=1", "w1 up copy@1 adopted job@1 live@1 copy@1 adopted job@1 finished:Succeeded",
+			"NoQuota; epoch 2; owed w1@1",
+		}, {
 			"also of a later epoch", "epoch 3 of r1", "Pending evictions=3", "w1 up copy@3 finished:Succeeded job@3 finished:Succeeded",
 			"NoQuota; epoch 4; owed w1@3",
 		},
