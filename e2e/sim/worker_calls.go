@@ -104,8 +104,8 @@ type removalOptions struct {
 	// shown is the copy as the hub is shown it; nil if that does not matter.
 	shown func() (remoteWorkload, bool)
 	// spared is called if a job was spared: what was found is as good as a live read.
-	spared func()
-	confirm   func() error
+	spared  func()
+	confirm func() error
 }
 
 // retractObjects removes job and copy of a Workload, as the dispatcher saw it, if they are to go; a finished job that is to be
