@@ -115,7 +115,9 @@ func (l *history) checkJobRemoval(w *workerClusters, c *worker, seen workload, j
 	}
 	another := hasCopy && obj.ours && obj.gpu != item.gpu && (!item.elastic || obj.gpu < item.gpu) // the Workload has been changed since
 	w.mustHold(invResultKept, job.finished == nil || elsewhere || another || job.tampered, "the result of %s on %s is destroyed unseen", seen.name, c.name)
-	held := isBoundTo(item, c.name) && item.state().Epoch == job.epoch && !item.evicted && item.quota && !w.isGivenUp(c, seen.name, job)
+	// The hub had recorded the retreat and removes what that gives up; a client has dropped the record a moment ago.
+	givenUp := w.isGivenUp(c, seen.name, job) || l.isRecordLost(item.uid) && seen.owes(c.name, job.epoch)
+	held := isBoundTo(item, c.name) && item.state().Epoch == job.epoch && !item.evicted && item.quota && !givenUp
 	w.mustHold(invUnseenWork, job.finished != nil || !held, "the job of %s on %s", seen.name, c.name)
 }
 

@@ -29,9 +29,12 @@ func (l *history) checkStop(w *workerClusters, c *worker, name string, job remot
 // isGivenUp reports whether a slice has recorded that an elastic job of a cluster is given up: that is the record of the next one, too, which may not
 // have taken it over yet.
 func (w *hubCluster) isGivenUp(c *worker, name string, job remoteJob) bool {
-	return job.elastic && slices.ContainsFunc(w.hub.slicesOf(jobOf(name)), func(s workload) bool {
-		return slices.ContainsFunc(s.state().Debts, func(d dispatch.Debt) bool { return d.Cluster == c.name && d.Epoch >= job.epoch })
-	})
+	return job.elastic && slices.ContainsFunc(w.hub.slicesOf(jobOf(name)), func(s workload) bool { return s.owes(c.name, job.epoch) })
+}
+
+// owes reports whether it is recorded that what a cluster has of an epoch is given up.
+func (w workload) owes(cluster string, epoch int64) bool {
+	return slices.ContainsFunc(w.state().Debts, func(d dispatch.Debt) bool { return d.Cluster == cluster && d.Epoch >= epoch })
 }
 
 // checkPods checks a job that is about to have another number of pods.
