@@ -48,6 +48,9 @@ func (l *history) checkUnbinding(t *decision, before workload, s, next dispatch.
 		if isDebtor(next, d.Cluster) || t.driver.remotes[d.Cluster].link.State == dispatch.Connected {
 			continue
 		}
+		if before.retained {
+			l.unawaited[before.uid] = append(l.unawaited[before.uid], d.Cluster)
+		}
 		if before.retained && overlapInvariant(t.policy) == "" {
 			l.excused[jobCluster{before.ownerUID, d.Cluster}] = true
 		}

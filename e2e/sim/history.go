@@ -31,9 +31,10 @@ type history struct {
 	started map[attempt]bool
 	// promises are the attempts made under a policy that promises that runs never overlap, and that promise.
 	promises map[attempt]string
-	// jobOf says which job of the hub each Workload was made for; acquitted are the clusters that were not waited for any more, as
-	// the policy allows, when a Workload of a job was let go.
-	jobOf map[int64]int64
+	// jobOf says which job of the hub each Workload was made for; excused are the clusters that were not waited for any more, as
+	// the policy allows, when a Workload of a job was let go; unawaited are those of each deleted Workload.
+	jobOf     map[int64]int64
+	unawaited map[int64][]string
 	// roots is, of each slice that has taken over, the first one of those that had the job: their runs are one Workload's.
 	roots   map[int64]int64
 	excused map[jobCluster]bool
@@ -66,7 +67,7 @@ func newHistory(s *scene) *history {
 		results: map[int64][]runResult{}, lastTrouble: map[int64]time.Time{},
 		rounds:      &roundHistory{lastNominated: map[int64]time.Time{}, offersSent: map[attempt]map[string]time.Time{}},
 		recordsLost: map[int64]bool{}, lastPinned: map[int64]time.Time{}, started: map[attempt]bool{}, promises: map[attempt]string{},
-		jobOf: map[int64]int64{}, roots: map[int64]int64{}, excused: map[jobCluster]bool{},
+		jobOf: map[int64]int64{}, roots: map[int64]int64{}, excused: map[jobCluster]bool{}, unawaited: map[int64][]string{},
 	}
 }
 

@@ -114,7 +114,9 @@ func (l *history) checkJobRemoval(w *workerClusters, c *worker, seen workload, j
 		obj, hasCopy = how.shown()
 	}
 	another := hasCopy && obj.ours && obj.gpu != item.gpu && (!item.elastic || obj.gpu < item.gpu) // the Workload has been changed since
-	w.mustHold(invResultKept, job.finished == nil || elsewhere || another || job.tampered, "the result of %s on %s is destroyed unseen", seen.name, c.name)
+	// Who deletes a Workload wants its job run again, and what the policy does not wait for any more is none of its clusters.
+	late := item.retained && slices.Contains(l.unawaited[item.uid], c.name)
+	w.mustHold(invResultKept, job.finished == nil || elsewhere || another || late || job.tampered, "the result of %s on %s is destroyed unseen", seen.name, c.name)
 	// The hub had recorded the retreat and removes what that gives up; a client has dropped the record a moment ago.
 	givenUp := w.isGivenUp(c, seen.name, job) || l.isRecordLost(item.uid) && seen.owes(c.name, job.epoch)
 	held := isBoundTo(item, c.name) && item.state().Epoch == job.epoch && !item.evicted && item.quota && !givenUp
