@@ -36,8 +36,9 @@ type history struct {
 	jobOf     map[int64]int64
 	unawaited map[int64][]string
 	// roots is, of each slice that has taken over, the first one of those that had the job: their runs are one Workload's.
-	roots   map[int64]int64
-	excused map[jobCluster]bool
+	// replaced is, of each slice that was made to replace another, that one.
+	roots, replaced map[int64]int64
+	excused         map[jobCluster]bool
 }
 
 // attempt is one epoch of one Workload.
@@ -67,7 +68,7 @@ func newHistory(s *scene) *history {
 		results: map[int64][]runResult{}, lastTrouble: map[int64]time.Time{},
 		rounds:      &roundHistory{lastNominated: map[int64]time.Time{}, offersSent: map[attempt]map[string]time.Time{}},
 		recordsLost: map[int64]bool{}, lastPinned: map[int64]time.Time{}, started: map[attempt]bool{}, promises: map[attempt]string{},
-		jobOf: map[int64]int64{}, roots: map[int64]int64{}, excused: map[jobCluster]bool{}, unawaited: map[int64][]string{},
+		jobOf: map[int64]int64{}, roots: map[int64]int64{}, replaced: map[int64]int64{}, excused: map[jobCluster]bool{}, unawaited: map[int64][]string{},
 	}
 }
 

@@ -125,7 +125,7 @@ func (l *history) checkJobRemoval(w *workerClusters, c *worker, seen workload, j
 
 // checkFinish checks a result that is about to be recorded.
 func (l *history) checkFinish(t *decision, cluster string) {
-	t.mustHold(invEnded, slices.ContainsFunc(l.results[l.root(t.item.uid)], func(r runResult) bool { return r.cluster == cluster }), "%s on %s", t.item.name, cluster)
+	t.mustHold(invEnded, slices.ContainsFunc(l.resultsOfChain(t.item.uid), func(r runResult) bool { return r.cluster == cluster }), "%s on %s", t.item.name, cluster)
 }
 
 // checkWrite checks a status write of the dispatcher.

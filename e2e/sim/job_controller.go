@@ -136,5 +136,8 @@ func (w *hubCluster) submitWorkload(item workload) {
 	w.hub.lastVersion++
 	item.uid, item.ownerUID = w.hub.lastVersion, item.jobUID
 	w.history.jobOf[item.uid] = item.jobUID
+	if older, there := w.hub.workloads[item.replaces]; there && item.elastic {
+		w.history.replaced[item.uid] = older.uid
+	}
 	w.putWorkload(item)
 }

@@ -1,5 +1,7 @@
 package sim
 
+import "slices"
+
 // What the invariants know of slices: the runs of those that have taken over from each other are one Workload's, and one of them has the job.
 
 // attempt is an epoch of a Workload, and of those from which it has taken over.
@@ -11,6 +13,16 @@ func (l *history) root(uid int64) int64 {
 		return first
 	}
 	return uid
+}
+
+// resultsOfChain are the runs that have ended of a Workload and, of a slice, of those that it and they were made to replace: a cluster shows of a job
+// whose slices have it, also if one was deleted before another had taken it over.
+func (l *history) resultsOfChain(uid int64) []runResult {
+	all := slices.Clone(l.results[l.root(uid)])
+	for older := l.replaced[uid]; older != 0; older = l.replaced[older] {
+		all = append(all, l.results[l.root(older)]...)
+	}
+	return all
 }
 
 // joinRuns notes that a slice has taken over from another.
