@@ -387,9 +387,15 @@ func (w *workerClusters) stopPodsAtOnce(c *worker, name string) {
 	}
 }
 
+// setOutOfSync w1 j1: the worker's program finds that a copy does not ask for what its job asks for. It looks only at the slice by which an elastic
+// job runs, and not before it has ended the others (job.Step).
 func setOutOfSync(c command) error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(1)
 	job, there := w.jobs[jobOf(name)]
+	if there && job.elastic {
+		runs, endings := w.chooseSlice(jobOf(name), job)
+		there = runs == name && len(endings) == 0
+	}
 	over := false
 	err := c.updateRemoteWorkload(func(obj *remoteWorkload) {
 		if obj.adopted && obj.finished == nil && there && job.finished == nil && !w.isDown(c.now) {
