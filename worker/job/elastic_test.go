@@ -556,12 +556,15 @@ func TestADeletedSliceStaysUntilTheNextOneHasTakenOver(t *testing.T) {
 		"the next one itself, before a debt is written":              {first: record(metav1.ConditionTrue), next: nothing, checks: []string{"mk"}, deletesNext: true, stays: true},
 		"the next one itself, which owes nothing":                    {first: bound, next: record(metav1.ConditionFalse), checks: []string{"mk"}, deletesNext: true},
 		"the next one itself, though there is nothing to be written": {first: record(metav1.ConditionFalse), next: nothing, checks: []string{"mk"}, deletesNext: true},
+		"no dispatcher looks at the next one":                        {first: bound, next: nothing, checks: []string{"other"}},
+		"the next one itself, at which no dispatcher looks":          {first: bound, next: nothing, checks: []string{"other"}, deletesNext: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := newElasticJob()
 			job.GateElastically(&j.Spec.Template)
 			j.Spec.ManagedBy = ptr.To(kueue.MultiKueueControllerName)
-			c := newClusterWith(t, func(o *options) { o.WaitForPodsReady, o.Dispatches = false, true }, j, newFlavor("h100"))
+			check := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "mk"}, Spec: kueue.AdmissionCheckSpec{ControllerName: kueue.MultiKueueControllerName}}
+			c := newClusterWith(t, func(o *options) { o.WaitForPodsReady, o.Dispatches = false, true }, j, newFlavor("h100"), check)
 			c.reconcileAll()
 			first := c.admitSlice()
 			c.reconcileAll()

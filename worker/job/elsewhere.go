@@ -20,8 +20,8 @@ func (r *reconciler[T]) observeDispatch(ctx context.Context, s *snapshot[T]) err
 	if !r.opts.Dispatches || !r.runsElsewhere(s.job) {
 		return nil
 	}
-	var err error
-	if !s.facts.Finished {
+	err := r.releaseUndispatched(ctx, s)
+	if err == nil && !s.facts.Finished {
 		s.facts.Bound = s.wl.Status.ClusterName != nil
 		s.facts.HasDebt = meta.IsStatusConditionTrue(s.wl.Status.Conditions, switchyard.DispatchCondition) || s.slices.recordAwaited
 		if !s.facts.HasDebt {
@@ -32,6 +32,25 @@ func (r *reconciler[T]) observeDispatch(ctx context.Context, s *snapshot[T]) err
 		s.facts.Dispatched, err = r.isDispatched(ctx, s.wl)
 	}
 	return err
+}
+
+// releaseUndispatched lets slices go that wait for the next one to take over, if no dispatcher looks at that: its check was taken away.
+func (r *reconciler[T]) releaseUndispatched(ctx context.Context, s *snapshot[T]) error {
+	checksUnknown := len(s.wl.Status.AdmissionChecks) == 0 && !workload.IsAdmitted(s.wl)
+	if len(s.slices.kept) == 0 && !s.slices.recordAwaited || checksUnknown {
+		return nil
+	}
+	dispatched, err := r.isDispatched(ctx, s.wl)
+	if err != nil || dispatched {
+		return err
+	}
+	for _, wl := range s.slices.kept {
+		if workload.IsFinished(wl) {
+			s.slices.released = append(s.slices.released, wl)
+		}
+	}
+	s.slices.kept, s.slices.recordAwaited = nil, false
+	return nil
 }
 
 // observeExtras tells whether all Workloads that the job does not need are on their way out and wait for their dispatcher.
