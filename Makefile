@@ -10,9 +10,9 @@ export SWITCHYARD_COMMIT := $(or $(SWITCHYARD_COMMIT),$(shell git rev-parse HEAD
 GOTOOL    := go tool -modfile=.tools/go.mod
 BIN       := bin
 TEST_TIME ?= 40m
-# Processes of the integration tests, each with a hub and two workers of its own: one for each core, at least two, at most three.
-# One needs about 2.7 GB, and 24 of the 128 inotify instances that Linux gives a user (fs.inotify.max_user_instances).
-PROCS     ?= $(if $(filter 1 2,$(shell getconf _NPROCESSORS_ONLN)),2,3)
+# Processes of the integration tests, each with a hub and two workers of its own. One needs about 2.7 GB, and 24 of the 128 inotify
+# instances that Linux gives a user (fs.inotify.max_user_instances).
+PROCS     ?= 2
 # Tests in e2e/pods and e2e/jobkinds that need the operator of a kind of job.
 OPERATORS_TESTS := ^Test(LeaderWorkerSet|PipelineRun)
 # The packages in which goroutines share memory; the rest is pure or thin and gains nothing from the race detector.
