@@ -163,24 +163,10 @@ func isRecorded(wl *kueue.Workload) bool {
 	return wl.Status.ClusterName != nil || meta.FindStatusCondition(wl.Status.Conditions, switchyard.DispatchCondition) != nil
 }
 
-// earlierSlices are those that a slice has taken over from, or is to, the latest first.
-func earlierSlices(wl *kueue.Workload, own []*kueue.Workload) []*kueue.Workload {
-	var earlier []*kueue.Workload
-	for range own {
-		i := slices.IndexFunc(own, func(older *kueue.Workload) bool { return workload.ReplacesSlice(wl, older) })
-		if i < 0 {
-			break
-		}
-		wl = own[i]
-		earlier = append(earlier, wl)
-	}
-	return earlier
-}
-
 // keptSlices are the slices before the one by which the job is to run, which stay, though somebody deletes them, until that one has recorded what they
 // have recorded, and has been admitted where the job runs by what they have there.
 func keptSlices(running *kueue.Workload, own []*kueue.Workload) []*kueue.Workload {
-	earlier := earlierSlices(running, own)
+	earlier := workload.SlicesBefore(running, own)
 	isDone := isRecorded(running) && (workload.IsAdmitted(running) || running.Status.ClusterName == nil)
 	if isDone || !slices.ContainsFunc(earlier, isRecorded) {
 		return nil
@@ -190,7 +176,7 @@ func keptSlices(running *kueue.Workload, own []*kueue.Workload) []*kueue.Workloa
 
 // awaitsRecord tells of a slice that has got quota that the dispatcher has not recorded yet what it takes over.
 func awaitsRecord(wl *kueue.Workload, own []*kueue.Workload) bool {
-	return (workload.HasQuota(wl) || workload.CountEvictions(wl) > 0) && !isRecorded(wl) && slices.ContainsFunc(earlierSlices(wl, own), mayHaveDebts)
+	return (workload.HasQuota(wl) || workload.CountEvictions(wl) > 0) && !isRecorded(wl) && slices.ContainsFunc(workload.SlicesBefore(wl, own), mayHaveDebts)
 }
 
 // chooseSlices finds the slice by which the job runs, the next one, and those that end.

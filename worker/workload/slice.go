@@ -48,6 +48,20 @@ func ReplacesSlice(wl, older *kueue.Workload) bool {
 	return sameSets && isOfSameJob(wl, older)
 }
 
+// SlicesBefore follows the chain of slices back from one, as far as those given have it: what each of them replaces, the latest first. What claims to
+// replace a later one ends it.
+func SlicesBefore(wl *kueue.Workload, among []*kueue.Workload) []*kueue.Workload {
+	var before []*kueue.Workload
+	for at := wl; ; {
+		i := slices.IndexFunc(among, func(older *kueue.Workload) bool { return ReplacesSlice(at, older) })
+		if i < 0 || client.ObjectKeyFromObject(among[i]) == client.ObjectKeyFromObject(wl) || slices.Contains(before, among[i]) {
+			return before
+		}
+		at = among[i]
+		before = append(before, at)
+	}
+}
+
 // isOfSameJob goes by the job that controls both. A copy that a hub has just made has none.
 func isOfSameJob(wl, older *kueue.Workload) bool {
 	mine, its := metav1.GetControllerOfNoCopy(wl), metav1.GetControllerOfNoCopy(older)

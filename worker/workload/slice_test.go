@@ -1,6 +1,7 @@
 package workload_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -77,6 +78,32 @@ func copied(origin, older string) func(wl, older *kueue.Workload) {
 		wl.OwnerReferences = nil
 		wl.Labels = map[string]string{kueue.MultiKueueOriginLabel: origin}
 		first.Labels = map[string]string{kueue.MultiKueueOriginLabel: older}
+	}
+}
+
+func TestSlicesBeforeEndWhereTheChainIsBroken(t *testing.T) {
+	chain := func(firstReplaces string) []*kueue.Workload {
+		return []*kueue.Workload{slice("first", time.Hour, firstReplaces), slice("second", time.Hour, "team/first"), slice("third", time.Hour, "team/second")}
+	}
+	for name, c := range map[string]struct {
+		among []*kueue.Workload
+		want  string
+	}{
+		"the whole chain":            {chain(""), "second first "},
+		"one is gone":                {slices.Delete(chain(""), 1, 2), ""},
+		"it claims to be a circle":   {chain("team/third"), "second first "},
+		"a part of it is one":        {chain("team/second"), "second first "},
+		"of the last one it is none": {chain("")[2:], ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			for _, wl := range workload.SlicesBefore(c.among[len(c.among)-1], c.among) {
+				got += wl.Name + " "
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }
 

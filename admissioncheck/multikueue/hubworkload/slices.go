@@ -46,13 +46,8 @@ func ObserveSlice(wl *kueue.Workload, others []*kueue.Workload) dispatch.Slice {
 
 // countEarlierEvictions is how often the slices before a Workload were evicted.
 func countEarlierEvictions(wl *kueue.Workload, others []*kueue.Workload) (count int64) {
-	for range others {
-		i := slices.IndexFunc(others, func(other *kueue.Workload) bool { return workload.ReplacesSlice(wl, other) })
-		if i < 0 {
-			break
-		}
-		wl = others[i]
-		count += countEvictions(wl)
+	for _, earlier := range workload.SlicesBefore(wl, others) {
+		count += countEvictions(earlier)
 	}
 	return count
 }
