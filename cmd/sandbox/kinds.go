@@ -71,7 +71,7 @@ func showKinds(ctx context.Context, o options, stage *installation.Stage, out io
 	if problems := append(s.wrong(), left...); len(problems) > 0 {
 		return errors.New("not all went as it should:\n  " + strings.Join(problems, "\n  "))
 	}
-	fmt.Fprintf(out, "\nEvery job ran on one worker, by the kind's own controller, and nothing is left on any worker: %.1f s.\n", time.Since(s.began).Seconds())
+	fmt.Fprintf(out, "\nEvery job ran on one worker (of the Deployment each pod), by the kind's own controller, and nothing is left on any worker: %.1f s.\n", time.Since(s.began).Seconds())
 	return nil
 }
 
