@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/apiserver"
 	"switchyard.dev/worker/controller/jobkind"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/manager"
@@ -29,6 +30,8 @@ type Composition struct {
 	ReportsCapacity bool
 	// JobKinds, optional, is told of the kinds of job that JobKinds declare.
 	JobKinds jobkind.Listener
+	// APIGroups are served by the program's own API server, which there is none without.
+	APIGroups []apiserver.NewGroup
 	// Parts are added after those of the engine, in this order.
 	Parts []manager.Part
 }
@@ -52,7 +55,11 @@ func (c *Composition) Build() ([]manager.Part, prometheus.Gatherer, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return slices.Concat(engine.ownParts(), integrations, c.Parts), engine.gatherer, nil
+	parts := slices.Concat(engine.ownParts(), integrations, c.Parts)
+	if len(c.APIGroups) > 0 {
+		parts = append(parts, apiserver.Part(c.Settings, c.APIGroups))
+	}
+	return parts, engine.gatherer, nil
 }
 
 // preparations are what completes an admission: what the program asks for and, where pods are waited for, that they have not

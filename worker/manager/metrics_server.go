@@ -36,7 +36,7 @@ func addMetrics(ctx context.Context, mgr manager.Manager, s Settings, gatherer p
 			return fmt.Errorf("authenticate who reads metrics: %w", err)
 		}
 		e.tls = tlsConfig(s)
-		if err := addCertificate(mgr, e.tls, filepath.Join(os.TempDir(), "k8s-metrics-server", "serving-certs")); err != nil {
+		if err := addCertificate(mgr, e.tls, filepath.Join(os.TempDir(), "k8s-metrics-server", "serving-certs"), e.name); err != nil {
 			return err
 		}
 	}
@@ -45,23 +45,24 @@ func addMetrics(ctx context.Context, mgr manager.Manager, s Settings, gatherer p
 	return e.add(ctx, mgr, mux)
 }
 
-// addCertificate has the certificate in a directory served, and those that replace it; if there is none, one that signs itself.
-func addCertificate(mgr manager.Manager, c *tls.Config, dir string) error {
+// addCertificate has the certificate in a directory served, and those that replace it; if there is none, one that signs itself. The
+// server is named in errors.
+func addCertificate(mgr manager.Manager, c *tls.Config, dir, server string) error {
 	watcher, err := certwatcher.New(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
 	if err == nil {
 		c.GetCertificate = watcher.GetCertificate
 		return mgr.Add(watcher)
 	}
 	if !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("read the certificate of metrics: %w", err)
+		return fmt.Errorf("read the certificate of %s: %w", server, err)
 	}
 	certificate, key, err := certutil.GenerateSelfSignedCertKeyWithFixtures("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil, "")
 	if err != nil {
-		return fmt.Errorf("make a certificate for metrics: %w", err)
+		return fmt.Errorf("make a certificate for %s: %w", server, err)
 	}
 	pair, err := tls.X509KeyPair(certificate, key)
 	if err != nil {
-		return fmt.Errorf("make a certificate for metrics: %w", err)
+		return fmt.Errorf("make a certificate for %s: %w", server, err)
 	}
 	c.Certificates = []tls.Certificate{pair}
 	return nil
