@@ -30,7 +30,7 @@ type Composition struct {
 	ReportsCapacity bool
 	// JobKinds, optional, is told of the kinds of job that JobKinds declare.
 	JobKinds jobkind.Listener
-	// APIGroups are served by the program's own API server, which there is none without.
+	// APIGroups are served by the program's own API server, besides that of the engine. There is no such server without a group.
 	APIGroups []apiserver.NewGroup
 	// Parts are added after those of the engine, in this order.
 	Parts []manager.Part
@@ -56,8 +56,8 @@ func (c *Composition) Build() ([]manager.Part, prometheus.Gatherer, error) {
 		return nil, nil, err
 	}
 	parts := slices.Concat(engine.ownParts(), integrations, c.Parts)
-	if len(c.APIGroups) > 0 {
-		parts = append(parts, apiserver.Part(c.Settings, c.APIGroups))
+	if groups := engine.apiGroups(); len(groups) > 0 {
+		parts = append(parts, apiserver.Part(c.Settings, groups))
 	}
 	return parts, engine.gatherer, nil
 }

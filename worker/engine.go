@@ -17,6 +17,7 @@ import (
 
 	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/apiserver"
 	"switchyard.dev/worker/capacity"
 	"switchyard.dev/worker/controller/jobkind"
 	"switchyard.dev/worker/controller/queue"
@@ -29,6 +30,7 @@ import (
 	"switchyard.dev/worker/metrics"
 	"switchyard.dev/worker/scheduler"
 	"switchyard.dev/worker/view"
+	"switchyard.dev/worker/visibility"
 	"switchyard.dev/worker/webhook"
 )
 
@@ -80,6 +82,15 @@ func (e *engine) ownParts() []manager.Part {
 		parts = append(parts, manager.Part{Name: "capacity", Add: e.addCapacity})
 	}
 	return append(parts, manager.Part{Name: "fence", Add: e.addFence}, manager.Part{Name: "webhooks", Add: e.addWebhooks})
+}
+
+// apiGroups are what the program's own API server serves: pending workloads, unless their gate is off, and what the program adds.
+func (e *engine) apiGroups() []apiserver.NewGroup {
+	var groups []apiserver.NewGroup
+	if e.Settings.Gates.Enabled(features.VisibilityOnDemand) {
+		groups = append(groups, visibility.NewGroup(e.view, clock.RealClock{}))
+	}
+	return append(groups, e.APIGroups...)
 }
 
 // addScheduler keeps the view fed and runs the scheduling loop on it.

@@ -1,8 +1,6 @@
 package admission
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"switchyard.dev/worker/admission/quota"
@@ -86,25 +84,5 @@ func (s *Status) flavorStatus(queue string, booked usageSums) []FlavorStatus {
 			FlavorResource: grant.FlavorResource, Total: sum.Amount(), Borrowed: sum.Excess(grant.Nominal).Amount(),
 		})
 	}
-	return list
-}
-
-// ListPending lists the workloads that wait in a ClusterQueue by rank, inadmissible ones included; a workload's position is its
-// index (contract: kueue-api.md 1.17).
-func (s *Status) ListPending(queue string) []Workload {
-	var list []Workload
-	if queue := s.queues.lookupPendingQueue(queue); queue != nil {
-		for _, place := range queue.All() {
-			list = append(list, place.Value.Workload)
-		}
-	}
-	for _, e := range s.backingOff.All() {
-		if e.Queue == queue {
-			list = append(list, e.Workload)
-		}
-	}
-	slices.SortFunc(list, func(a, b Workload) int {
-		return cmp.Or(cmp.Compare(s.usage.usageOrder(&a), s.usage.usageOrder(&b)), a.rank().Compare(b.rank()))
-	})
 	return list
 }

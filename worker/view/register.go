@@ -87,3 +87,13 @@ func lastKnownState(obj any) any {
 func (v *View) WaitForSync(ctx context.Context) bool {
 	return toolscache.WaitForCacheSync(ctx.Done(), v.hasSynced...)
 }
+
+// HasSynced tells whether the view has what the API had when the program started.
+func (v *View) HasSynced() bool {
+	for _, synced := range v.hasSynced {
+		if !synced() {
+			return false
+		}
+	}
+	return len(v.hasSynced) > 0
+}

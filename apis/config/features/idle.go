@@ -42,7 +42,6 @@ var idle = map[Name]string{
 	TASRespectNodeAffinityPreferred:                 noTopologies,
 	TLSOptions:                                      alwaysSo,
 	VectorizedResourceRequests:                      cachesOnly,
-	VisibilityOnDemand:                              "the API for pending workloads is not served yet",
 	WorkloadRequestUseMergePatch:                    cachesOnly,
 }
 
