@@ -101,12 +101,9 @@ func authority(client kubernetes.Interface, purpose, key string) (*dynamiccertif
 	return ca, nil
 }
 
-// NeedLeaderElection is false: every replica serves.
-func (*identities) NeedLeaderElection() bool { return false }
-
-// Start follows the ConfigMap until the context ends. While it cannot be read, the rest of the program runs on, and only tokens
+// follow follows the ConfigMap until the context ends. While it cannot be read, the rest of the program runs on, and only tokens
 // identify clients.
-func (i *identities) Start(ctx context.Context) error {
+func (i *identities) follow(ctx context.Context) {
 	told := ""
 	err := wait.PollUntilContextCancel(ctx, readRetry, true, func(ctx context.Context) (bool, error) {
 		_, err := i.client.CoreV1().ConfigMaps(authenticationNamespace).Get(ctx, authenticationConfigMap, metav1.GetOptions{})
@@ -117,7 +114,7 @@ func (i *identities) Start(ctx context.Context) error {
 		return err == nil, nil
 	})
 	if err != nil { // the context has ended
-		return nil
+		return
 	}
 	if told != "" {
 		i.log.Info("Clients of the cluster's API server are known again")
@@ -126,7 +123,6 @@ func (i *identities) Start(ctx context.Context) error {
 		go f.Run(ctx, 1)
 	}
 	<-ctx.Done()
-	return nil
 }
 
 // missing says what an administrator has to do about an error.

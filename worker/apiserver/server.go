@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -81,45 +82,55 @@ func add(ctx context.Context, mgr ctrl.Manager, s manager.Settings, groups []Gro
 	if err != nil {
 		return fmt.Errorf("make the client of the API server: %w", err)
 	}
-	identities, err := newIdentities(client, mgr.GetLogger().WithName(name))
+	server, err := New(client, mgr.GetLogger().WithName(name), groups...)
 	if err != nil {
 		return err
 	}
-	if err := mgr.Add(identities); err != nil {
-		return err
-	}
-	server, err := newServer(client, identities, groups)
-	if err != nil {
-		return err
-	}
-	if err := mgr.Add(hooks{server}); err != nil {
+	if err := mgr.Add(server); err != nil {
 		return err
 	}
 	return manager.SecureServer{
 		Name: name, Host: s.VisibilityServer.BindAddress, Port: *s.VisibilityServer.BindPort, Limits: limits, CertDir: CertDir,
-		Handler: withDeadline(server.Handler),
+		Handler: server.Handler(),
 	}.AddTo(ctx, mgr, s)
 }
 
-// hooks runs what the server does besides serving.
-type hooks struct {
-	server *genericapiserver.GenericAPIServer
+// Server is the API server without its port. Whoever serves its Handler passes the certificates of clients on to it.
+type Server struct {
+	generic    *genericapiserver.GenericAPIServer
+	identities *identities
 }
 
-// NeedLeaderElection is false: every replica serves.
-func (hooks) NeedLeaderElection() bool { return false }
+// New makes a server of these groups. The client is one of the cluster that is asked who clients are, and what they may do.
+func New(client kubernetes.Interface, log logr.Logger, groups ...Group) (*Server, error) {
+	identities, err := newIdentities(client, log)
+	if err != nil {
+		return nil, err
+	}
+	generic, err := newGeneric(client, identities, groups)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{generic: generic, identities: identities}, nil
+}
 
-// Start runs the hooks until the context ends.
-func (h hooks) Start(ctx context.Context) error {
-	h.server.RunPostStartHooks(ctx)
-	<-ctx.Done()
-	h.server.Destroy()
+// Handler answers requests. Without Start it knows no front proxy and no certificates.
+func (s *Server) Handler() http.Handler { return withDeadline(s.generic.Handler) }
+
+// NeedLeaderElection is false: every replica serves.
+func (*Server) NeedLeaderElection() bool { return false }
+
+// Start does what the server does besides serving, until the context ends.
+func (s *Server) Start(ctx context.Context) error {
+	s.generic.RunPostStartHooks(ctx)
+	s.identities.follow(ctx)
+	s.generic.Destroy()
 	return nil
 }
 
-// newServer makes the generic server and installs the groups. It listens on nothing: its handler is served as all others of the
+// newGeneric makes the generic server and installs the groups. It listens on nothing: its handler is served as all others of the
 // program are.
-func newServer(client kubernetes.Interface, identities *identities, groups []Group) (*genericapiserver.GenericAPIServer, error) {
+func newGeneric(client kubernetes.Interface, identities *identities, groups []Group) (*genericapiserver.GenericAPIServer, error) {
 	c := genericapiserver.NewConfig(serializer.NewCodecFactory(Scheme()))
 	authorizer, err := newAuthorizer(client)
 	if err != nil {
