@@ -1,82 +1,166 @@
 package admission
 
 import (
-	"cmp"
 	"slices"
 
 	"switchyard.dev/worker/admission/order"
 )
 
-// PendingOrder is what waits in a ClusterQueue at one moment, inadmissible workloads included. To take it costs little more than to
-// copy it; List puts it in order, and needs the snapshot no more.
+// manyEqual is from how many entries on it pays to sort by keys.
+const manyEqual = 256
+
+// PendingOrder is what waits in a ClusterQueue at one moment, inadmissible workloads included. To take it costs no more than a copy of
+// what the queue knows about places; List puts it in order, and needs the snapshot no more.
 type PendingOrder struct {
 	entries []pendingEntry
 	// sticky goes first among those of its usage; nil for none.
-	sticky *PendingWorkload
+	sticky *QueueMember
 }
 
-// pendingEntry is a workload with what decides nearly always about its place at hand.
+// pendingEntry is a workload in the line or, if it has no place there, in a backoff.
 type pendingEntry struct {
-	usage  int64
-	prefix order.RankPrefix
-	*PendingWorkload
+	usage      int64
+	prefix     order.RankPrefix
+	member     *QueueMember
+	backingOff *PendingWorkload
 }
 
-// PendingOrder takes what waits in a ClusterQueue.
-func (s *Status) PendingOrder(queue string) PendingOrder {
+func (e *pendingEntry) workload() *Workload {
+	if e.member != nil {
+		return &e.member.Value.Workload
+	}
+	return &e.backingOff.Workload
+}
+
+// NewPendingOrder makes room for so many workloads.
+func NewPendingOrder(room int) *PendingOrder {
+	return &PendingOrder{entries: make([]pendingEntry, 0, room)}
+}
+
+// PendingCount returns how many workloads wait in a ClusterQueue.
+func (s *Status) PendingCount(queue string) int {
+	return s.queues.lookupQueueState(queue).counters.pending
+}
+
+// TakePending puts what waits in a ClusterQueue into an order without any, which has room for it if it was made for PendingCount.
+func (s *Status) TakePending(queue string, into *PendingOrder) {
 	d := s.queues.lookupQueueState(queue)
-	p := PendingOrder{entries: make([]pendingEntry, 0, d.counters.pending)}
 	if d.pendingQueue != nil {
 		d.pendingQueue.EachMember(func(usage int64, prefix order.RankPrefix, m *QueueMember) {
-			p.entries = append(p.entries, pendingEntry{usage, prefix, m.Value})
+			into.entries = append(into.entries, pendingEntry{usage: usage, prefix: prefix, member: m})
 		})
-		if sticky := d.pendingQueue.StickyHead(); sticky != nil {
-			p.sticky = sticky.Value
-		}
+		into.sticky = d.pendingQueue.StickyHead()
 	}
 	if d.counters.backingOff > 0 {
 		for _, e := range s.backingOff.All() {
 			if e.queueState == d {
-				p.entries = append(p.entries, pendingEntry{int64(s.usage.usageOrder(&e.Workload)), e.rank().Prefix(), e})
+				into.entries = append(into.entries, pendingEntry{
+					usage: int64(s.usage.usageOrder(&e.Workload)), prefix: e.rank().Prefix(), backingOff: e,
+				})
 			}
 		}
 	}
-	return p
 }
 
-// List returns the workloads in the order in which the ClusterQueue looks at them (contract: kueue-api.md 1.17, 4.2): a workload's
-// position is its index. They must not be changed.
-func (p PendingOrder) List() []*Workload {
-	slices.SortFunc(p.entries, p.compare)
-	list := make([]*Workload, len(p.entries))
-	for i, e := range p.entries {
-		list[i] = &e.Workload
-	}
-	return list
-}
-
-func (p PendingOrder) compare(a, b pendingEntry) int {
-	if c := cmp.Compare(a.usage, b.usage); c != 0 {
-		return c
-	}
-	switch p.sticky {
-	case nil:
-	case a.PendingWorkload:
-		return -1
-	case b.PendingWorkload:
-		return 1
-	}
-	if c := a.prefix.Compare(b.prefix); c != 0 {
-		return c
-	}
-	return a.rank().Compare(b.rank())
-}
-
-// ListPending lists the workloads that wait in a ClusterQueue in the order in which it looks at them; see PendingOrder.
+// ListPending lists the workloads that wait in a ClusterQueue in the order in which it looks at them, inadmissible ones included; a
+// workload's position is its index (contract: kueue-api.md 1.17, 4.2).
 func (s *Status) ListPending(queue string) []Workload {
-	var list []Workload
-	for _, w := range s.PendingOrder(queue).List() {
+	p := NewPendingOrder(s.PendingCount(queue))
+	s.TakePending(queue, p)
+	list := make([]Workload, 0, len(p.entries))
+	for _, w := range p.List() {
 		list = append(list, *w)
 	}
 	return list
+}
+
+// List returns the workloads in the order of ListPending. They must not be changed.
+func (p *PendingOrder) List() []*Workload {
+	list := make([]*Workload, 0, len(p.entries))
+	for _, i := range p.sorted() {
+		list = append(list, p.entries[i].workload())
+	}
+	return list
+}
+
+// sorted returns the indexes of the entries in their order.
+func (p *PendingOrder) sorted() []int32 {
+	keys := p.keys()
+	order.SortKeys(keys)
+	eachEqual(keys, p.sortEqual)
+	indexes := make([]int32, len(keys))
+	for i, k := range keys {
+		indexes[i] = k.Index
+	}
+	return indexes
+}
+
+// sortEqual puts entries with the same key in order: by keys of the rest where there are many, and then by comparison.
+func (p *PendingOrder) sortEqual(keys []order.Key) {
+	if len(keys) < manyEqual {
+		slices.SortFunc(keys, p.compareEqual)
+		return
+	}
+	for i, k := range keys {
+		keys[i] = p.entries[k.Index].prefix.Rest(k.Index)
+	}
+	order.SortKeys(keys)
+	eachEqual(keys, func(equal []order.Key) { slices.SortFunc(equal, p.compareEqual) })
+}
+
+func (p *PendingOrder) compareEqual(a, b order.Key) int {
+	x, y := &p.entries[a.Index], &p.entries[b.Index]
+	if c := x.prefix.Compare(y.prefix); c != 0 {
+		return c
+	}
+	return x.workload().rank().Compare(y.workload().rank())
+}
+
+// eachEqual shows each run of equal keys.
+func eachEqual(keys []order.Key, see func([]order.Key)) {
+	for begin := 0; begin < len(keys); {
+		end := begin + 1
+		for end < len(keys) && keys[end].High == keys[begin].High && keys[end].Low == keys[begin].Low {
+			end++
+		}
+		if end > begin+1 {
+			see(keys[begin:end])
+		}
+		begin = end
+	}
+}
+
+// keys returns the key of each entry.
+func (p *PendingOrder) keys() []order.Key {
+	groups := p.groups()
+	keys := make([]order.Key, len(p.entries))
+	for i := range p.entries {
+		e := &p.entries[i]
+		group := groups[e.usage]
+		if e.member != nil && e.member == p.sticky {
+			keys[i] = order.FirstKey(group, int32(i))
+		} else {
+			keys[i] = e.prefix.Key(group, int32(i))
+		}
+	}
+	return keys
+}
+
+// groups numbers the different usages, the least first.
+func (p *PendingOrder) groups() map[int64]uint32 {
+	groups := map[int64]uint32{}
+	var usages []int64
+	for i := range p.entries {
+		if usage := p.entries[i].usage; i == 0 || usage != p.entries[i-1].usage {
+			if _, known := groups[usage]; !known {
+				groups[usage] = 0
+				usages = append(usages, usage)
+			}
+		}
+	}
+	slices.Sort(usages)
+	for i, usage := range usages {
+		groups[usage] = uint32(i)
+	}
+	return groups
 }

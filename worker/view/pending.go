@@ -12,7 +12,7 @@ const lookupBatch = 500
 
 // PendingOrder is what waits in a ClusterQueue at one moment. List needs the View no more.
 type PendingOrder struct {
-	order admission.PendingOrder
+	*admission.PendingOrder
 	// stopped are the LocalQueues of the ClusterQueue that are closed.
 	stopped map[admission.Key]bool
 }
@@ -20,7 +20,7 @@ type PendingOrder struct {
 // List returns the workloads in the order in which the ClusterQueue looks at them, without those that came through a LocalQueue
 // that is closed (contract: more-features.md 5). They must not be changed.
 func (p PendingOrder) List() []*admission.Workload {
-	list := p.order.List()
+	list := p.PendingOrder.List()
 	if len(p.stopped) == 0 {
 		return list
 	}
@@ -33,11 +33,13 @@ func (p PendingOrder) List() []*admission.Workload {
 	return open
 }
 
-// PendingOrder takes what waits in a ClusterQueue. Only a copy is made while the mutex is held, since the scheduler waits for it.
+// PendingOrder takes what waits in a ClusterQueue. Only a copy is made while the mutex is held, since the scheduler waits for it, and
+// room for it before.
 func (r *Reports) PendingOrder(queue string) PendingOrder {
+	p := PendingOrder{PendingOrder: admission.NewPendingOrder(r.pendingCount(queue))}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := PendingOrder{order: r.snap.PendingOrder(queue)}
+	r.snap.TakePending(queue, p.PendingOrder)
 	for key, lq := range r.objects.localQueuesByClusterQueue[queue] {
 		if lq.isStopped() {
 			if p.stopped == nil {
@@ -47,6 +49,12 @@ func (r *Reports) PendingOrder(queue string) PendingOrder {
 		}
 	}
 	return p
+}
+
+func (r *Reports) pendingCount(queue string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.snap.PendingCount(queue)
 }
 
 // HasClusterQueue tells whether the ClusterQueue is known.

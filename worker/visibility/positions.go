@@ -6,14 +6,13 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/view"
 )
 
 const (
 	// ageFactor bounds the age of a list by what it took to make. So to make lists takes no more of a CPU, and of the view's time,
 	// than one part in so many, however many ask, and a short list is as good as new.
-	ageFactor = 10
+	ageFactor = 20
 	// maxAge bounds it, too.
 	maxAge = time.Second
 	// idleTime is how long a list is kept that nobody asks for.
@@ -39,15 +38,6 @@ type cachedList struct {
 	cost   time.Duration
 	// usedAt is when it was last asked for. The mutex of positions guards it.
 	usedAt time.Time
-}
-
-// list is what waits in a ClusterQueue, in order. It is never changed.
-type list struct {
-	workloads []*admission.Workload
-	// inLocalQueue has, for each, how many of its LocalQueue are before it.
-	inLocalQueue []int32
-	// ofLocalQueue has the positions of the workloads of each LocalQueue.
-	ofLocalQueue map[admission.Key][]int32
 }
 
 func newPositions(v *view.View, c clock.WithDelayedExecution) *positions {
@@ -89,15 +79,4 @@ func (p *positions) forgetIdle(queue string) {
 		return
 	}
 	delete(p.queues, queue)
-}
-
-func newList(workloads []*admission.Workload) *list {
-	l := &list{workloads: workloads, inLocalQueue: make([]int32, len(workloads)), ofLocalQueue: map[admission.Key][]int32{}}
-	for i, w := range workloads {
-		local := admission.Key{Namespace: w.Namespace, Name: w.LocalQueue}
-		of := l.ofLocalQueue[local]
-		l.inLocalQueue[i] = int32(len(of))
-		l.ofLocalQueue[local] = append(of, int32(i))
-	}
-	return l
 }

@@ -99,7 +99,7 @@ func (p *positions) ofLocalQueue(
 	if !open {
 		return nil, false
 	}
-	l := &list{}
+	l := newList(nil)
 	if p.view.HasClusterQueue(queue) {
 		l = p.of(queue)
 	}

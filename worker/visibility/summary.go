@@ -13,18 +13,18 @@ import (
 // clusterQueueSummary is a page of the list of a ClusterQueue.
 func clusterQueueSummary(v *view.View, l *list, o *visibility.PendingWorkloadOptions) *visibility.PendingWorkloadsSummary {
 	begin, end := pageOf(len(l.workloads), o)
-	places := make([]int32, 0, end-begin)
-	for i := begin; i < end; i++ {
-		places = append(places, int32(i))
-	}
-	return summarize(v, l, places)
+	return summarize(v, l, l.places(begin, end))
 }
 
 // localQueueSummary is a page of the workloads of a LocalQueue in the list of its ClusterQueue.
 func localQueueSummary(v *view.View, l *list, local admission.Key, o *visibility.PendingWorkloadOptions) *visibility.PendingWorkloadsSummary {
-	places := l.ofLocalQueue[local]
-	begin, end := pageOf(len(places), o)
-	return summarize(v, l, places[begin:end])
+	positions := l.positionsOf(local)
+	begin, end := pageOf(len(positions), o)
+	places := make([]place, 0, end-begin)
+	for i := begin; i < end; i++ {
+		places = append(places, place{positions[i], int32(i)})
+	}
+	return summarize(v, l, places)
 }
 
 // pageOf returns where a page of so many begins and ends.
@@ -33,19 +33,19 @@ func pageOf(n int, o *visibility.PendingWorkloadOptions) (begin, end int) {
 	return begin, begin + int(min(o.Limit, int64(n-begin)))
 }
 
-// summarize describes the workloads at these positions. One that is gone since the list was made is left out.
-func summarize(v *view.View, l *list, positions []int32) *visibility.PendingWorkloadsSummary {
-	workloads := make([]*admission.Workload, len(positions))
-	for i, at := range positions {
-		workloads[i] = l.workloads[at]
+// summarize describes the workloads at these places. One that is gone since the list was made is left out.
+func summarize(v *view.View, l *list, places []place) *visibility.PendingWorkloadsSummary {
+	workloads := make([]*admission.Workload, len(places))
+	for i, at := range places {
+		workloads[i] = l.workloads[at.position]
 	}
 	objects := v.WorkloadObjects(workloads)
-	s := &visibility.PendingWorkloadsSummary{Items: make([]visibility.PendingWorkload, 0, len(positions))}
-	for i, at := range positions {
+	s := &visibility.PendingWorkloadsSummary{Items: make([]visibility.PendingWorkload, 0, len(places))}
+	for i, at := range places {
 		if wl := objects[i]; wl != nil {
 			s.Items = append(s.Items, visibility.PendingWorkload{
 				ObjectMeta: metadataOf(wl), Priority: ptr.Deref(wl.Spec.Priority, 0), LocalQueueName: workloads[i].LocalQueue,
-				PositionInClusterQueue: at, PositionInLocalQueue: l.inLocalQueue[at],
+				PositionInClusterQueue: at.position, PositionInLocalQueue: at.inLocalQueue,
 			})
 		}
 	}
