@@ -67,20 +67,33 @@ func (s *Status) TakePending(queue string, into *PendingOrder) {
 func (s *Status) ListPending(queue string) []Workload {
 	p := NewPendingOrder(s.PendingCount(queue))
 	s.TakePending(queue, p)
-	list := make([]Workload, 0, len(p.entries))
-	for _, w := range p.List() {
-		list = append(list, *w)
+	sorted := p.List(nil)
+	list := make([]Workload, 0, sorted.Len())
+	for i := range sorted.Len() {
+		list = append(list, *sorted.At(i))
 	}
 	return list
 }
 
-// List returns the workloads in the order of ListPending. They must not be changed.
-func (p *PendingOrder) List() []*Workload {
-	list := make([]*Workload, 0, len(p.entries))
-	for _, i := range p.sorted() {
-		list = append(list, p.entries[i].workload())
+// PendingList is the workloads of a PendingOrder in the order of ListPending. It reads a workload only when it is asked for.
+type PendingList struct {
+	entries []pendingEntry
+	indexes []int32
+}
+
+// Len returns how many workloads there are.
+func (l *PendingList) Len() int { return len(l.indexes) }
+
+// At returns the workload at a position. It must not be changed.
+func (l *PendingList) At(position int) *Workload { return l.entries[l.indexes[position]].workload() }
+
+// List puts the workloads in order, without those that came through a LocalQueue that closed reports; nil if none is.
+func (p *PendingOrder) List(closed func(local Key) bool) *PendingList {
+	l := &PendingList{entries: p.entries, indexes: p.sorted()}
+	if closed != nil {
+		l.indexes = slices.DeleteFunc(l.indexes, func(i int32) bool { return closed(p.entries[i].workload().localQueueKey()) })
 	}
-	return list
+	return l
 }
 
 // sorted returns the indexes of the entries in their order.

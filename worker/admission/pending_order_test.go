@@ -17,10 +17,10 @@ import (
 	"switchyard.dev/worker/admission/cycle"
 )
 
-func namesOf(workloads []*admission.Workload) []string {
+func namesOf(list *admission.PendingList) []string {
 	var names []string
-	for _, w := range workloads {
-		names = append(names, w.Name)
+	for i := range list.Len() {
+		names = append(names, list.At(i).Name)
 	}
 	return names
 }
@@ -60,7 +60,7 @@ func TestPendingOrder(t *testing.T) {
 			if c.cycle != nil {
 				cycle.Run(s, admissiontest.TimeAt(10), *c.cycle)
 			}
-			if diff := gocmp.Diff(c.want, namesOf(takePending(s, "a").List())); diff != "" {
+			if diff := gocmp.Diff(c.want, namesOf(takePending(s, "a").List(nil))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -76,7 +76,7 @@ func TestPendingOrderIsOfOneMoment(t *testing.T) {
 	taken := takePending(s, "a")
 	s.Remove(admissiontest.Key("x"))
 	s.Push(admission.Workload{Key: admissiontest.Key("z"), UID: "z", Queue: "a"})
-	if diff := gocmp.Diff([]string{"x", "y"}, namesOf(taken.List())); diff != "" {
+	if diff := gocmp.Diff([]string{"x", "y"}, namesOf(taken.List(nil))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -144,7 +144,7 @@ func BenchmarkPendingOrderOf100000(b *testing.B) {
 	b.Run("list", func(b *testing.B) {
 		p := takePending(s, "cq")
 		for b.Loop() {
-			p.List()
+			p.List(nil)
 		}
 	})
 }

@@ -17,20 +17,13 @@ type PendingOrder struct {
 	stopped map[admission.Key]bool
 }
 
-// List returns the workloads in the order in which the ClusterQueue looks at them, without those that came through a LocalQueue
-// that is closed (contract: more-features.md 5). They must not be changed.
-func (p PendingOrder) List() []*admission.Workload {
-	list := p.PendingOrder.List()
+// List puts the workloads in the order in which the ClusterQueue looks at them, without those that came through a LocalQueue that is
+// closed (contract: more-features.md 5).
+func (p PendingOrder) List() *admission.PendingList {
 	if len(p.stopped) == 0 {
-		return list
+		return p.PendingOrder.List(nil)
 	}
-	open := list[:0]
-	for _, w := range list {
-		if !p.stopped[keyOf(w.Namespace, w.LocalQueue)] {
-			open = append(open, w)
-		}
-	}
-	return open
+	return p.PendingOrder.List(func(local admission.Key) bool { return p.stopped[local] })
 }
 
 // PendingOrder takes what waits in a ClusterQueue. Only a copy is made while the mutex is held, since the scheduler waits for it, and

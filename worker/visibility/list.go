@@ -9,7 +9,7 @@ import (
 // list is what waits in a ClusterQueue, in order. What concerns LocalQueues is found when it is first asked for, and only as far as
 // that: of a long list, most ask for the beginning.
 type list struct {
-	workloads []*admission.Workload
+	*admission.PendingList
 
 	mu sync.Mutex
 	// inLocalQueue has, for each of the first workloads, how many of its LocalQueue are before it.
@@ -18,8 +18,8 @@ type list struct {
 	ofLocalQueue map[admission.Key][]int32
 }
 
-func newList(workloads []*admission.Workload) *list {
-	return &list{workloads: workloads, ofLocalQueue: map[admission.Key][]int32{}}
+func newList(l *admission.PendingList) *list {
+	return &list{PendingList: l, ofLocalQueue: map[admission.Key][]int32{}}
 }
 
 // place is a position in the list, and the one among those of the same LocalQueue.
@@ -37,18 +37,18 @@ func (l *list) places(begin, end int) []place {
 	return places
 }
 
-// placesOf returns the positions of the workloads of a LocalQueue. They must not be changed.
+// positionsOf returns the positions of the workloads of a LocalQueue. They must not be changed.
 func (l *list) positionsOf(local admission.Key) []int32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.index(len(l.workloads))
+	l.index(l.Len())
 	return l.ofLocalQueue[local]
 }
 
 // index finds the places of the first n workloads in their LocalQueues.
 func (l *list) index(n int) {
 	for i := len(l.inLocalQueue); i < n; i++ {
-		w := l.workloads[i]
+		w := l.At(i)
 		local := admission.Key{Namespace: w.Namespace, Name: w.LocalQueue}
 		of := l.ofLocalQueue[local]
 		l.inLocalQueue = append(l.inLocalQueue, int32(len(of)))

@@ -64,10 +64,15 @@ func (p *positions) ensure(queue string) *cachedList {
 	if !found {
 		c = &cachedList{}
 		p.queues[queue] = c
-		p.clock.AfterFunc(idleTime, func() { p.forgetIdle(queue) })
+		p.scheduleForgetting(queue, idleTime)
 	}
 	c.usedAt = p.clock.Now()
 	return c
+}
+
+// scheduleForgetting has forgetIdle called after a time. A clock of tests calls what it is given while it stands still.
+func (p *positions) scheduleForgetting(queue string, after time.Duration) {
+	p.clock.AfterFunc(after, func() { go p.forgetIdle(queue) })
 }
 
 // forgetIdle forgets the list of a ClusterQueue if nobody has asked for it of late, and looks again later otherwise.
@@ -75,7 +80,7 @@ func (p *positions) forgetIdle(queue string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if rest := idleTime - p.clock.Since(p.queues[queue].usedAt); rest > 0 {
-		p.clock.AfterFunc(rest, func() { p.forgetIdle(queue) })
+		p.scheduleForgetting(queue, rest)
 		return
 	}
 	delete(p.queues, queue)

@@ -99,7 +99,7 @@ func (p *positions) ofLocalQueue(
 	if !open {
 		return nil, false
 	}
-	l := newList(nil)
+	l := newList(&admission.PendingList{})
 	if p.view.HasClusterQueue(queue) {
 		l = p.of(queue)
 	}

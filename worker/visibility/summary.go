@@ -12,7 +12,7 @@ import (
 
 // clusterQueueSummary is a page of the list of a ClusterQueue.
 func clusterQueueSummary(v *view.View, l *list, o *visibility.PendingWorkloadOptions) *visibility.PendingWorkloadsSummary {
-	begin, end := pageOf(len(l.workloads), o)
+	begin, end := pageOf(l.Len(), o)
 	return summarize(v, l, l.places(begin, end))
 }
 
@@ -37,7 +37,7 @@ func pageOf(n int, o *visibility.PendingWorkloadOptions) (begin, end int) {
 func summarize(v *view.View, l *list, places []place) *visibility.PendingWorkloadsSummary {
 	workloads := make([]*admission.Workload, len(places))
 	for i, at := range places {
-		workloads[i] = l.workloads[at.position]
+		workloads[i] = l.At(int(at.position))
 	}
 	objects := v.WorkloadObjects(workloads)
 	s := &visibility.PendingWorkloadsSummary{Items: make([]visibility.PendingWorkload, 0, len(places))}
