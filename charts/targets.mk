@@ -7,13 +7,14 @@ CHART := charts/switchyard
 # What the chart carries of config/: copies, because a packaged chart holds only what lies in it.
 .PHONY: chart-files
 chart-files: ## Copy the generated CRDs, webhooks, roles and configurations from config/ into the chart.
-	@rm -rf $(CHART)/files/crds $(CHART)/files/webhook $(CHART)/files/rbac $(CHART)/files/component $(CHART)/files/policy
-	@mkdir -p $(CHART)/files/crds $(CHART)/files/webhook $(CHART)/files/rbac $(CHART)/files/component $(CHART)/files/policy
+	@rm -rf $(CHART)/files/crds $(CHART)/files/webhook $(CHART)/files/rbac $(CHART)/files/component $(CHART)/files/policy $(CHART)/files/visibility
+	@mkdir -p $(CHART)/files/crds $(CHART)/files/webhook $(CHART)/files/rbac $(CHART)/files/component $(CHART)/files/policy $(CHART)/files/visibility
 	@cp config/crd/bases/*.yaml $(CHART)/files/crds/
 	@cp config/webhook/manifests.yaml $(CHART)/files/webhook/
 	@cp config/pods/manifests.yaml $(CHART)/files/webhook/pods.yaml
 	@cp config/rbac/hub_role.yaml config/rbac/worker_role.yaml config/rbac/user_roles.yaml $(CHART)/files/rbac/
 	@cp config/policy/*.yaml $(CHART)/files/policy/
+	@cp config/visibility-apf/priority_and_fairness.yaml $(CHART)/files/visibility/
 	@cp config/component/hub.yaml config/component/worker.yaml $(CHART)/files/component/
 
 .PHONY: images

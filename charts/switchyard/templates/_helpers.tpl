@@ -24,6 +24,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if .Values.certManager.enabled -}}
 {{- $_ := set $c "internalCertManagement" (merge (dict "enable" false) (omit (default dict $c.internalCertManagement) "enable")) -}}
 {{- end -}}
+{{- if not .Values.visibility.enabled -}}
+{{- $_ := set $c "featureGates" (mergeOverwrite (default dict $c.featureGates) (dict "VisibilityOnDemand" false)) -}}
+{{- end -}}
 {{- with .Values.featureGates -}}
 {{- $_ := set $c "featureGates" (mergeOverwrite (default dict $c.featureGates) .) -}}
 {{- end -}}
@@ -41,6 +44,7 @@ liveness: /{{ dig "health" "livenessEndpointName" "" $c | trimPrefix "/" | defau
 certDir: {{ dig "webhook" "certDir" "" $c | default "/tmp/k8s-webhook-server/serving-certs" }}
 webhookService: {{ dig "internalCertManagement" "webhookServiceName" "kueue-webhook-service" $c }}
 webhookSecret: {{ dig "internalCertManagement" "webhookSecretName" "kueue-webhook-server-cert" $c }}
+visibilityPort: {{ dig "visibilityServer" "bindPort" 8082 $c }}
 managed: {{ dig "internalCertManagement" "enable" true $c }}
 {{- end }}
 
