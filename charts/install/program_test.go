@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,11 @@ func configurationOf(t *testing.T, c *clusters.Cluster, role, health string) []b
 	fields["webhook"] = map[string]any{"host": "127.0.0.1", "port": c.Webhooks.Port, "certDir": filepath.Join(c.Dir, "certificates")}
 	fields["health"] = map[string]any{"healthProbeBindAddress": health}
 	fields["metrics"] = map[string]any{"bindAddress": "127.0.0.1:" + port(t)}
+	api, err := strconv.Atoi(port(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields["visibilityServer"] = map[string]any{"bindAddress": "127.0.0.1", "bindPort": api}
 	data, err := yaml.Marshal(fields)
 	if err != nil {
 		t.Fatal(err)

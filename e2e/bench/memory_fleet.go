@@ -227,6 +227,7 @@ func (h *memoryFleet) prepareDirectory(o memoryFleetOptions) error {
 		"internalCertManagement": map[string]any{"enable": false},
 		"leaderElection":         map[string]any{"leaderElect": false},
 		"integrations":           map[string]any{"frameworks": []any{"batch/job"}},
+		"featureGates":           map[string]any{"VisibilityOnDemand": false}, // servers in memory aggregate nothing
 		"multiKueue":             map[string]any{"dispatcherName": o.dispatcher},
 	}
 	for name, value := range o.configuration {

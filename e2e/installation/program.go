@@ -33,6 +33,8 @@ type Program struct {
 	Log string
 	// Metrics and Health are base URLs.
 	Metrics, Health string
+	// APIPort is that of the program's own API server, on 127.0.0.1: see Aggregate.
+	APIPort int
 
 	command clusters.Command
 
@@ -97,7 +99,11 @@ func Prepare(o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	configuration := merge(configurationOf(o.Cluster, metrics.Addr(), health.Addr()), o.Configuration)
+	visibility, err := clusters.ReservePort()
+	if err != nil {
+		return nil, err
+	}
+	configuration := merge(configurationOf(o.Cluster, metrics, health, visibility), o.Configuration)
 	data, err := yaml.Marshal(configuration)
 	if err != nil {
 		return nil, fmt.Errorf("configuration of %s: %w", name, err)
@@ -108,7 +114,7 @@ func Prepare(o Options) (*Program, error) {
 	}
 	log := filepath.Join(o.Cluster.Dir, name+".log")
 	return &Program{
-		Log: log, Metrics: "http://" + metrics.Addr(), Health: "http://" + health.Addr(),
+		Log: log, Metrics: "http://" + metrics.Addr(), Health: "http://" + health.Addr(), APIPort: visibility.Number,
 		command: clusters.Command{
 			Name: o.Cluster.Name + "/" + name, Path: o.Binary, Log: log,
 			Args: []string{"--config=" + file, "--kubeconfig=" + kubeconfig},

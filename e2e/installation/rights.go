@@ -43,6 +43,10 @@ func grant(ctx context.Context, c *clusters.Cluster, program string) error {
 			ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: own.Name}, Subjects: subjects,
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: own.Name},
 		},
+		&rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "visibility-server-auth-reader"}, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "extension-apiserver-authentication-reader"},
+		},
 	} {
 		if err := administrator.Create(ctx, object); err != nil {
 			return fmt.Errorf("rights of the %s on %s: %w", program, c.Name, err)
