@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"switchyard.dev/charts"
 )
@@ -23,7 +24,7 @@ func strictDecoder(t *testing.T) runtime.Decoder {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, monitoring.AddToScheme, certmanager.AddToScheme,
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, monitoring.AddToScheme, certmanager.AddToScheme, apiregistration.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)

@@ -56,6 +56,7 @@ func (c *Composition) Build() ([]manager.Part, prometheus.Gatherer, error) {
 		return nil, nil, err
 	}
 	parts := slices.Concat(engine.ownParts(), integrations, c.Parts)
+	// Last: a group may serve what another part has made.
 	if groups := engine.apiGroups(); len(groups) > 0 {
 		parts = append(parts, apiserver.Part(c.Settings, groups))
 	}

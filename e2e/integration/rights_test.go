@@ -98,6 +98,9 @@ func usedElsewhere() []permissionUse {
 		{right: "patch kueue.x-k8s.io/admissionchecks/status", of: workerAlone, code: "admissioncheck/runner/checks.go", spec: "resourcequota_test.go"},
 		{right: "patch kueue.x-k8s.io/workloads", of: away, code: "admissioncheck/multikueue/mirror/remote.go", spec: "rbac_test.go"},
 
+		// Priority and fairness says of a FlowSchema whether its level is there: these API servers have none.
+		{right: "patch flowcontrol.apiserver.k8s.io/flowschemas/status", of: both, code: "worker/apiserver/identities.go"},
+
 		// Kinds that JobKinds declare: there are none here (e2e/jobkinds).
 		{right: "get switchyard.dev/jobkinds", of: both, code: "worker/controller/jobkind/reconciler.go"},
 		{right: "patch switchyard.dev/jobkinds/status", of: both, code: "worker/controller/jobkind/reconciler.go"},

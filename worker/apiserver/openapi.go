@@ -10,7 +10,7 @@ import (
 	openapicommon "k8s.io/kube-openapi/pkg/common"
 )
 
-// title is that of the descriptions (contract: more-features.md 5).
+// title is that of the descriptions (contract: kueue-api.md 1.17).
 const title = "Kueue visibility-server"
 
 // describe has the groups described in OpenAPI.

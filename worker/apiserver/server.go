@@ -27,7 +27,7 @@ import (
 	"switchyard.dev/worker/manager"
 )
 
-// CertDir is where the certificate is mounted if the program does not manage it (contract: more-features.md 5).
+// CertDir is where the certificate is mounted if the program does not manage it (contract: kueue-api.md 1.17).
 const CertDir = "/visibility"
 
 // limits: API servers open a connection for each request that is under way, and for each that streams.

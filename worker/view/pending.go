@@ -18,7 +18,7 @@ type PendingOrder struct {
 }
 
 // List puts the workloads in the order in which the ClusterQueue looks at them, without those that came through a LocalQueue that is
-// closed (contract: more-features.md 5).
+// closed (contract: kueue-api.md 1.17).
 func (p PendingOrder) List() *admission.PendingList {
 	if len(p.stopped) == 0 {
 		return p.PendingOrder.List(nil)

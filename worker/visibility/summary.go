@@ -52,7 +52,7 @@ func summarize(v *view.View, l *list, places []place) *visibility.PendingWorkloa
 	return s
 }
 
-// metadataOf is what an answer says of a workload's metadata (contract: more-features.md 5).
+// metadataOf is what an answer says of a workload's metadata (contract: kueue-api.md 1.17).
 func metadataOf(wl *kueue.Workload) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Name: wl.Name, Namespace: wl.Namespace, CreationTimestamp: wl.CreationTimestamp}
 	for i := range wl.OwnerReferences {

@@ -1,6 +1,6 @@
 package v1beta2
 
-// Limits of an answer (contract: more-features.md 5).
+// Limits of an answer (contract: kueue-api.md 1.17).
 const (
 	// DefaultLimit is how many workloads an answer has at most if the client does not say.
 	DefaultLimit = 1000
