@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -47,6 +48,8 @@ type terminal struct {
 	kubectl []string
 	// pending is what the visibility API answers; empty if it is not served.
 	pending string
+	// hidesClusterQueues is set if it answers about LocalQueues only.
+	hidesClusterQueues bool
 	// stdin of the next command.
 	stdin string
 }
@@ -107,7 +110,10 @@ func (x *terminal) app() (a *cli.App, out, errs *bytes.Buffer) {
 	a.Flags.Namespace = &namespace
 	a.Now = func() time.Time { return now }
 	a.PollInterval = time.Millisecond
-	a.PendingWorkloads = func(context.Context, *kubeclient.Client, string) ([]byte, error) {
+	a.PendingWorkloads = func(_ context.Context, _ *kubeclient.Client, path ...string) ([]byte, error) {
+		if x.hidesClusterQueues && path[0] == "clusterqueues" {
+			return nil, apierrors.NewForbidden(schema.GroupResource{Resource: path[0]}, path[1], nil)
+		}
 		if x.pending == "" {
 			return nil, errors.New("not served")
 		}

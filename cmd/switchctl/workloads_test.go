@@ -98,6 +98,9 @@ func TestListsHaveTheClusterColumn(t *testing.T) {
 	x := aHub(t)
 	x.pending = `{"items": [{"metadata": {"namespace": "team", "name": "job-waiting-1"}, "positionInClusterQueue": 3}]}`
 	golden(t, "list-workload.txt", x.ok("list workload"))
+	x.hidesClusterQueues = true // as to people who see the queues of their namespaces only
+	golden(t, "list-workload.txt", x.ok("list workload"))
+	x.hidesClusterQueues = false
 	golden(t, "list-workload-all-wide.txt", x.ok("list wl -A -o wide"))
 	golden(t, "list-localqueue.txt", x.ok("list lq"))
 	golden(t, "list-clusterqueue-wide.txt", x.ok("list cq -o wide"))

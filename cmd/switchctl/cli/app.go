@@ -32,8 +32,8 @@ type App struct {
 	Clusters kubeclient.Getter
 	// Kubectl runs kubectl with arguments.
 	Kubectl func(ctx context.Context, streams genericiooptions.IOStreams, args []string) error
-	// PendingWorkloads asks the hub for the pending workloads of a ClusterQueue, in order.
-	PendingWorkloads func(ctx context.Context, hub *kubeclient.Client, queue string) ([]byte, error)
+	// PendingWorkloads asks the hub for the pending workloads of a queue, in order.
+	PendingWorkloads func(ctx context.Context, hub *kubeclient.Client, path ...string) ([]byte, error)
 	// Now is the clock, poll how often a state that is waited for is looked at.
 	Now          func() time.Time
 	PollInterval time.Duration

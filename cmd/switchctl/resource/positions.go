@@ -3,6 +3,10 @@ package resource
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/cmd/switchctl/cli"
@@ -10,22 +14,38 @@ import (
 	"switchyard.dev/cmd/switchctl/show"
 )
 
-// readPositions are those of the pending workloads in their ClusterQueues, by namespace/name. A hub that does not serve them, or
-// not to this user, leaves the column empty.
+// readPositions are those of the pending workloads in their ClusterQueues, by namespace/name. Who may not see a ClusterQueue may see
+// LocalQueues. A hub that does not serve either leaves the column empty.
 func readPositions(ctx context.Context, a *cli.App, hub *kubeclient.Client, workloads []kueue.Workload, queues show.Queues) map[string]int {
-	found, asked := map[string]int{}, map[string]bool{}
+	found, denied := map[string]int{}, map[string]bool{}
+	asked := map[string]bool{}
+	ask := func(path []string) error {
+		if key := strings.Join(path, "/"); !asked[key] {
+			asked[key] = true
+			raw, err := a.PendingWorkloads(ctx, hub, path...)
+			if err != nil {
+				return err
+			}
+			maps.Copy(found, parsePending(raw))
+		}
+		return nil
+	}
 	for i := range workloads {
-		queue := queues.ClusterQueueFor(&workloads[i])
-		if queue == "" || asked[queue] || show.WorkloadStatus(&workloads[i]) != show.Pending {
+		wl := &workloads[i]
+		queue := queues.ClusterQueueFor(wl)
+		if queue == "" || show.WorkloadStatus(wl) != show.Pending {
 			continue
 		}
-		asked[queue] = true
-		raw, err := a.PendingWorkloads(ctx, hub, queue)
-		if err != nil {
-			return nil
+		var err error
+		if !denied[queue] {
+			err = ask(kubeclient.PendingInClusterQueue(queue))
+			denied[queue] = apierrors.IsForbidden(err)
 		}
-		for name, at := range parsePending(raw) {
-			found[name] = at
+		if denied[queue] {
+			err = ask(kubeclient.PendingInLocalQueue(wl.Namespace, string(wl.Spec.QueueName)))
+		}
+		if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
+			return nil
 		}
 	}
 	return found
