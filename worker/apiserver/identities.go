@@ -104,6 +104,17 @@ func authority(client kubernetes.Interface, purpose, key string) (*dynamiccertif
 // follow follows the ConfigMap until the context ends. While it cannot be read, the rest of the program runs on, and only tokens
 // identify clients.
 func (i *identities) follow(ctx context.Context) {
+	if !i.waitReadable(ctx) {
+		return
+	}
+	for _, f := range i.followers {
+		go f.Run(ctx, 1)
+	}
+	<-ctx.Done()
+}
+
+// waitReadable returns when the ConfigMap can be read, and says once what is missing until then; false if the context ended.
+func (i *identities) waitReadable(ctx context.Context) bool {
 	told := ""
 	err := wait.PollUntilContextCancel(ctx, readRetry, true, func(ctx context.Context) (bool, error) {
 		_, err := i.client.CoreV1().ConfigMaps(authenticationNamespace).Get(ctx, authenticationConfigMap, metav1.GetOptions{})
@@ -113,16 +124,10 @@ func (i *identities) follow(ctx context.Context) {
 		}
 		return err == nil, nil
 	})
-	if err != nil { // the context has ended
-		return
-	}
-	if told != "" {
+	if err == nil && told != "" {
 		i.log.Info("Clients of the cluster's API server are known again")
 	}
-	for _, f := range i.followers {
-		go f.Run(ctx, 1)
-	}
-	<-ctx.Done()
+	return err == nil
 }
 
 // missing says what an administrator has to do about an error.
