@@ -1,6 +1,7 @@
 package visibility
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -62,5 +63,56 @@ func BenchmarkPageOf100000(b *testing.B) {
 			}
 			b.ReportMetric(float64(longest.Microseconds())/1000, "longest-ms")
 		})
+	}
+}
+
+// BenchmarkRequestsBesideEvents is what events of workloads cost, which wait for the same mutex as the scheduler does, while 100,000
+// wait in one ClusterQueue: alone, and beside a hundred requests a second.
+func BenchmarkRequestsBesideEvents(b *testing.B) {
+	e := newLoadedEnv(b)
+	p := newPositions(e.view, clock.RealClock{})
+	storage := pendingWorkloads{synced: e.view.HasSynced, find: p.ofClusterQueue, resource: "clusterqueue"}
+	for _, rate := range []int{0, 100} {
+		b.Run(fmt.Sprintf("requests=%d", rate), func(b *testing.B) {
+			ctx, stop := context.WithCancel(b.Context())
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				request(ctx, b, storage, rate)
+			}()
+			version, longest := 0, time.Duration(0)
+			for b.Loop() {
+				version++
+				wl := testWorkload(fmt.Sprintf("w%d", version%100_000), "lq1", int32(version%3), version%100_000)
+				wl.ResourceVersion = fmt.Sprint(version)
+				began := time.Now()
+				e.deliver(wl)
+				longest = max(longest, time.Since(began))
+			}
+			b.ReportMetric(float64(longest.Microseconds())/1000, "longest-ms")
+			stop()
+			<-ended
+		})
+	}
+}
+
+// request asks for the first page so often a second, until the context ends.
+func request(ctx context.Context, b *testing.B, storage pendingWorkloads, rate int) {
+	b.Helper()
+	if rate == 0 {
+		return
+	}
+	ticker := time.NewTicker(time.Second / time.Duration(rate))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if _, err := storage.Get(ctx, "cq", &visibility.PendingWorkloadOptions{}); err != nil {
+				b.Error(err)
+				return
+			}
+		}
 	}
 }
