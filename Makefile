@@ -16,7 +16,7 @@ PROCS     ?= 2
 # Tests in e2e/pods and e2e/jobkinds that need the operator of a kind of job.
 OPERATORS_TESTS := ^Test(LeaderWorkerSet|PipelineRun)
 # The packages in which goroutines share memory; the rest is pure or thin and gains nothing from the race detector.
-RACY      := ./worker/view/... ./worker/scheduler/... ./worker/listener/... ./admissioncheck/multikueue/fleet/...
+RACY      := ./worker/view/... ./worker/visibility/... ./worker/scheduler/... ./worker/listener/... ./admissioncheck/multikueue/fleet/...
 UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|clusters|jobkinds|kinds|pods)($$|/)')
 
 ##@ Everyday

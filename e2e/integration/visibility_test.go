@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -133,6 +135,13 @@ var _ = Describe("The API for pending workloads", Ordered, func() {
 	It("shows the hub's queues, and says which it does not know", func(ctx SpecContext) {
 		t := newTeam(ctx, 0)
 		Expect(hub.Create(ctx, t.job("train", 1, "1h"))).To(Succeed())
+		By("asking with an unchanged kubectl")
+		kubectl := func() (string, error) {
+			out, err := exec.CommandContext(ctx, hub.Kubectl(), "--kubeconfig", filepath.Join(hub.Dir, "admin.kubeconfig"), "get", "--raw",
+				"/apis/visibility.kueue.x-k8s.io/v1beta2/namespaces/"+t.name+"/localqueues/"+queueName+"/pendingworkloads?limit=1").CombinedOutput()
+			return string(out), err
+		}
+		Eventually(kubectl).WithContext(ctx).Should(And(ContainSubstring(`"kind":"PendingWorkloadsSummary"`), ContainSubstring(`"name":"train"`)))
 		for _, version := range []string{"v1beta1/", "v1beta2/"} {
 			Eventually(pendingAt).WithContext(ctx).WithArguments(hub.Config, version+"clusterqueues/"+t.name+"/pendingworkloads").
 				Should(Equal([]string{"train 0/0"}))
