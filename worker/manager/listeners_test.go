@@ -145,7 +145,7 @@ func TestNobodyWhoReachesTheWebhooksKeepsOthersFromThem(t *testing.T) {
 }
 
 // managerWith runs a manager with the servers of a configuration, of an API server that knows no user.
-func managerWith(t *testing.T, s Settings, certs *certificates) {
+func managerWith(t *testing.T, s Settings, certs *certificates, more ...func(ctrl.Manager) error) {
 	t.Helper()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -161,6 +161,11 @@ func managerWith(t *testing.T, s Settings, certs *certificates) {
 	}
 	if err := addServers(t.Context(), mgr, s, certs, prometheus.NewRegistry()); err != nil {
 		t.Fatal(err)
+	}
+	for _, add := range more {
+		if err := add(mgr); err != nil {
+			t.Fatal(err)
+		}
 	}
 	run(t, mgr.Start)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -80,23 +79,25 @@ func (c *ownCertificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, erro
 // NeedLeaderElection is false: every replica serves.
 func (*ownCertificate) NeedLeaderElection() bool { return false }
 
-// Start waits for the first certificate and follows its changes until the context ends.
+// Start waits for the first certificate and follows its changes until the context ends. A certificate that cannot be read, or not be
+// watched, ends no program: what else it does goes on.
 func (c *ownCertificate) Start(ctx context.Context) error {
-	var watcher *certwatcher.CertWatcher
+	log := ctrl.LoggerFrom(ctx).WithValues("directory", c.dir)
 	err := wait.PollUntilContextCancel(ctx, certificatePollInterval, true, func(context.Context) (bool, error) {
-		var err error
-		watcher, err = certwatcher.New(filepath.Join(c.dir, "tls.crt"), filepath.Join(c.dir, "tls.key"))
-		if errors.Is(err, os.ErrNotExist) {
-			return false, nil
+		watcher, err := certwatcher.New(filepath.Join(c.dir, "tls.crt"), filepath.Join(c.dir, "tls.key"))
+		switch {
+		case err == nil:
+			c.watcher.Store(watcher)
+		case !errors.Is(err, os.ErrNotExist):
+			log.Error(err, "The program's own certificate cannot be read; trying again")
 		}
-		return err == nil, err
+		return err == nil, nil
 	})
-	if ctx.Err() != nil {
+	if err != nil { // the context has ended
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("read the program's own certificate: %w", err)
+	if err := c.watcher.Load().Start(ctx); err != nil {
+		log.Error(err, "The program's own certificate is not watched")
 	}
-	c.watcher.Store(watcher)
-	return watcher.Start(ctx)
+	return nil
 }
