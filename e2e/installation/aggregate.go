@@ -39,7 +39,7 @@ func Disaggregate(ctx context.Context, c *clusters.Cluster, p *Program) error {
 		return err
 	}
 	for _, object := range objects {
-		if err := administrator.Delete(ctx, object); client.IgnoreNotFound(err) != nil {
+		if err := administrator.Delete(ctx, object); err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("API services of %s: %w", c.Name, err)
 		}
 	}

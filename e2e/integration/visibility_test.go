@@ -117,7 +117,9 @@ var _ = Describe("The API for pending workloads", Ordered, func() {
 		Expect(pendingAt(ctx, w1.Config, "v1beta1/clusterqueues/"+t.name+"/pendingworkloads")).To(Equal(list))
 		Expect(pendingAt(ctx, w1.Config, path+"?offset=1&limit=2")).To(Equal(list[1:3]))
 		Expect(pendingAt(ctx, w1.Config, "v1beta2/namespaces/"+t.name+"/localqueues/other/pendingworkloads")).
-			To(Equal(slices.DeleteFunc(slices.Clone(list), func(entry string) bool { return !strings.HasPrefix(entry, "high ") && !strings.HasPrefix(entry, "last ") })))
+			To(Equal(slices.DeleteFunc(slices.Clone(list), func(entry string) bool {
+				return !strings.HasPrefix(entry, "high ") && !strings.HasPrefix(entry, "last ")
+			})))
 
 		running := jobs["first"]
 		for _, entry := range list {
@@ -160,7 +162,9 @@ var _ = Describe("The API for pending workloads", Ordered, func() {
 		Expect(w1.Create(ctx, t.job("train", 1, "1h"))).To(Succeed())
 		const user = "batch-user"
 		mine := accountOf(ctx, w1, t.name+"-"+user, t.name, "kueue-pending-workloads-lq-viewer-role")
-		path := func(t team) string { return "v1beta2/namespaces/" + t.name + "/localqueues/" + queueName + "/pendingworkloads" }
+		path := func(t team) string {
+			return "v1beta2/namespaces/" + t.name + "/localqueues/" + queueName + "/pendingworkloads"
+		}
 		Eventually(pendingAt).WithContext(ctx).WithArguments(mine, path(t)).Should(Equal([]string{"train 0/0"}))
 		for _, denied := range []string{path(other), "v1beta2/clusterqueues/" + t.name + "/pendingworkloads", "v1beta1/clusterqueues/" + t.name + "/pendingworkloads"} {
 			_, err := getRaw(ctx, mine, denied)

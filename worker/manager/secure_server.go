@@ -83,7 +83,7 @@ func (*ownCertificate) NeedLeaderElection() bool { return false }
 // watched, ends no program: what else it does goes on.
 func (c *ownCertificate) Start(ctx context.Context) error {
 	log := ctrl.LoggerFrom(ctx).WithValues("directory", c.dir)
-	err := wait.PollUntilContextCancel(ctx, certificatePollInterval, true, func(context.Context) (bool, error) {
+	if wait.PollUntilContextCancel(ctx, certificatePollInterval, true, func(context.Context) (bool, error) {
 		watcher, err := certwatcher.New(filepath.Join(c.dir, "tls.crt"), filepath.Join(c.dir, "tls.key"))
 		switch {
 		case err == nil:
@@ -92,8 +92,7 @@ func (c *ownCertificate) Start(ctx context.Context) error {
 			log.Error(err, "The program's own certificate cannot be read; trying again")
 		}
 		return err == nil, nil
-	})
-	if err != nil { // the context has ended
+	}) != nil { // the context has ended
 		return nil
 	}
 	if err := c.watcher.Load().Start(ctx); err != nil {

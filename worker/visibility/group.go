@@ -62,7 +62,8 @@ func newScheme() (*runtime.Scheme, error) {
 	if err := scheme.SetVersionPriority(visibility.GroupVersion, v1beta1.GroupVersion); err != nil {
 		return nil, err
 	}
-	return scheme, scheme.AddConversionFunc((*url.Values)(nil), (*visibility.PendingWorkloadOptions)(nil), readOptions)
+	err := scheme.AddConversionFunc((*url.Values)(nil), (*visibility.PendingWorkloadOptions)(nil), readOptions)
+	return scheme, err
 }
 
 // readOptions reads the options of a request from its query.

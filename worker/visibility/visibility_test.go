@@ -2,7 +2,9 @@ package visibility
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/apiserver/apiservertest"
 	"switchyard.dev/worker/kube/polltest"
 )
 
@@ -41,8 +44,8 @@ func TestWhatWaitsInAQueue(t *testing.T) {
 		also []client.Object
 		want string
 	}{
-		"all of a ClusterQueue, in its order": {clusterQueue, nil, "c/0/0 a/1/1 b/2/0 d/3/2 e/4/1"},
-		"the same in the older version":       {"v1beta1/clusterqueues/cq/pendingworkloads", nil, "c/0/0 a/1/1 b/2/0 d/3/2 e/4/1"},
+		"all of a ClusterQueue, in its order":         {clusterQueue, nil, "c/0/0 a/1/1 b/2/0 d/3/2 e/4/1"},
+		"the same in the older version":               {"v1beta1/clusterqueues/cq/pendingworkloads", nil, "c/0/0 a/1/1 b/2/0 d/3/2 e/4/1"},
 		"a LocalQueue's, with the position among all": {localQueues + "blue/pendingworkloads", nil, "b/2/0 e/4/1"},
 		"a page, whose places count what was skipped": {clusterQueue + "?offset=2&limit=2", nil, "b/2/0 d/3/2"},
 		"a page of a LocalQueue":                      {localQueues + "red/pendingworkloads?offset=1&limit=1", nil, "a/1/1"},
@@ -128,6 +131,42 @@ func TestWhatIsSaidOfAWorkload(t *testing.T) {
 		`"priority":0,"localQueueName":"red","positionInClusterQueue":1,"positionInLocalQueue":1}]}`
 	if diff := cmp.Diff(want+"\n", text); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Clients learn of both versions from discovery and OpenAPI.
+func TestDescriptions(t *testing.T) {
+	e := newTestEnv(t)
+	for _, version := range []string{"v1beta1", "v1beta2"} {
+		_, text := e.get(version)
+		var resources metav1.APIResourceList
+		if err := json.Unmarshal([]byte(text), &resources); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, r := range resources.APIResources {
+			got[r.Name] = fmt.Sprint(r.SingularName, " ", r.Namespaced, " ", r.Kind, " ", r.Verbs)
+		}
+		want := map[string]string{
+			"clusterqueues":                  "clusterqueue false ClusterQueue []",
+			"clusterqueues/pendingworkloads": " false PendingWorkloadsSummary [get]",
+			"localqueues":                    "localqueue true LocalQueue []",
+			"localqueues/pendingworkloads":   " true PendingWorkloadsSummary [get]",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", version, diff)
+		}
+	}
+	for _, path := range []string{"/openapi/v2", "/openapi/v3/apis/visibility.kueue.x-k8s.io/v1beta1", "/openapi/v3/apis/visibility.kueue.x-k8s.io/v1beta2"} {
+		status, text := apiservertest.Get(t, e.server, "alice", path, "Accept", "application/json")
+		for _, part := range []string{
+			`"title":"Kueue visibility-server"`, `"io.x-k8s.kueue.visibility.v1beta2.PendingWorkload":`, `"io.x-k8s.kueue.visibility.v1beta2.PendingWorkloadsSummary":`,
+			`"name":"limit"`, `"positionInClusterQueue"`,
+		} {
+			if status != http.StatusOK || !strings.Contains(text, part) {
+				t.Errorf("%s: status %d, no %s", path, status, part)
+			}
+		}
 	}
 }
 

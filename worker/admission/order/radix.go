@@ -27,8 +27,8 @@ func SortKeys(keys []Key) {
 			begins[digit(from[i])]++
 		}
 		sum := 0
-		for d, n := range begins {
-			begins[d], sum = sum, sum+n
+		for d := range begins {
+			begins[d], sum = sum, sum+begins[d]
 		}
 		for i := range from {
 			d := digit(from[i])
