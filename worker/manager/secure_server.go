@@ -83,7 +83,7 @@ func (*ownCertificate) NeedLeaderElection() bool { return false }
 // watched, ends no program: what else it does goes on.
 func (c *ownCertificate) Start(ctx context.Context) error {
 	log := ctrl.LoggerFrom(ctx).WithValues("directory", c.dir)
-	if wait.PollUntilContextCancel(ctx, certificatePollInterval, true, func(context.Context) (bool, error) {
+	_ = wait.PollUntilContextCancel(ctx, certificatePollInterval, true, func(context.Context) (bool, error) {
 		watcher, err := certwatcher.New(filepath.Join(c.dir, "tls.crt"), filepath.Join(c.dir, "tls.key"))
 		switch {
 		case err == nil:
@@ -92,11 +92,11 @@ func (c *ownCertificate) Start(ctx context.Context) error {
 			log.Error(err, "The program's own certificate cannot be read; trying again")
 		}
 		return err == nil, nil
-	}) != nil { // the context has ended
-		return nil
-	}
-	if err := c.watcher.Load().Start(ctx); err != nil {
-		log.Error(err, "The program's own certificate is not watched")
+	})
+	if watcher := c.watcher.Load(); watcher != nil { // or the context has ended
+		if err := watcher.Start(ctx); err != nil {
+			log.Error(err, "The program's own certificate is not watched")
+		}
 	}
 	return nil
 }
