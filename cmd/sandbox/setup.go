@@ -61,10 +61,12 @@ func startStage(ctx context.Context, o options, dir string, out io.Writer) (*ins
 	if err != nil {
 		return nil, err
 	}
+	group, groupCtx := errgroup.WithContext(ctx)
 	for _, site := range stage.Sites() {
-		if err := installation.Aggregate(ctx, site.Cluster, site.Program); err != nil {
-			return nil, errors.Join(err, stage.Stop())
-		}
+		group.Go(func() error { return installation.Aggregate(groupCtx, site.Cluster, site.Program) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, errors.Join(err, stage.Stop())
 	}
 	fmt.Fprintf(out, "clusters and programs are up, the workers registered and connected: %.1f s\n", time.Since(began).Seconds())
 	if err := applySamples(ctx, stage); err != nil {
