@@ -4,13 +4,18 @@ package hub
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"switchyard.dev/admissioncheck"
 	"switchyard.dev/admissioncheck/multikueue"
 	"switchyard.dev/apis/config/features"
+	"switchyard.dev/hub/access"
 	"switchyard.dev/worker"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
@@ -33,7 +38,29 @@ func Compose(s manager.Settings) (*worker.Composition, error) {
 	c.Parts = append(c.Parts, manager.Part{Name: "multikueue", Add: func(_ context.Context, mgr ctrl.Manager) error {
 		return check.Setup(mgr, s.Configuration, dispatchedKinds(c)...)
 	}})
+	if *s.MultiKueue.Access.Enable {
+		c.APIGroups = append(c.APIGroups, access.NewGroup(func(mgr ctrl.Manager) (access.Config, error) {
+			return accessConfig(mgr, s, multikueue.MirroredKinds(s.Configuration, s.Gates, dispatchedKinds(c)...))
+		}))
+	}
 	return c, nil
+}
+
+// accessConfig is for looking after the jobs of these kinds on workers.
+func accessConfig(mgr ctrl.Manager, s manager.Settings, kinds []schema.GroupVersionKind) (access.Config, error) {
+	client, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return access.Config{}, fmt.Errorf("make a client to ask for the rights of callers: %w", err)
+	}
+	authorizer, err := access.NewAuthorizer(client.AuthorizationV1())
+	if err != nil {
+		return access.Config{}, err
+	}
+	return access.Config{
+		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: *s.Namespace, Origin: *s.MultiKueue.Origin, Jobs: kinds,
+		Authorizer: authorizer, Version: client.Discovery().ServerVersion,
+		Recorder: mgr.GetEventRecorder("switchyard-access"), Log: mgr.GetLogger().WithName("access"), Clock: clock.RealClock{},
+	}, nil
 }
 
 // dispatchedKinds are what the hub can run elsewhere: its kinds of job and, where the configuration names them, what waits pod by pod

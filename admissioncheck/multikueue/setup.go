@@ -61,6 +61,15 @@ func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integratio
 	return nil
 }
 
+// MirroredKinds are the kinds of job that a hub can run elsewhere: those of the integrations that can be, and multiKueue.externalFrameworks.
+func MirroredKinds(cfg *configapi.Configuration, gates features.Set, integrations ...job.Integration) []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for _, kind := range mirroredKinds(cfg.MultiKueue, gates, integrations) {
+		kinds = append(kinds, kind.GVK())
+	}
+	return kinds
+}
+
 // newSettings are what the check is told by a configuration, its gates, and the integrations that were compiled in.
 func newSettings(cfg *configapi.Configuration, gates features.Set, integrations []job.Integration) controller.Settings {
 	return controller.Settings{

@@ -68,4 +68,3 @@ func (h *Handler) recordEvent(ctx context.Context, r request, who user.Info, at 
 	kube.RecordEvents(h.recorder, about, kube.Event{Reason: reason, Note: fmt.Sprintf("%s connects to pod %s on cluster %s by %s",
 		kube.Sanitize(who.GetName(), maxUser), r.name, at.worker.name, r.subresource)})
 }
-

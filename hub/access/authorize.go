@@ -22,8 +22,8 @@ const (
 	reviewBackoff = 500 * time.Millisecond
 )
 
-// newAuthorizer asks the hub's API server by SubjectAccessReviews.
-func newAuthorizer(client authorizationclient.AuthorizationV1Interface) (authorizer.Authorizer, error) {
+// NewAuthorizer returns one that asks the hub's API server, by SubjectAccessReviews.
+func NewAuthorizer(client authorizationclient.AuthorizationV1Interface) (authorizer.Authorizer, error) {
 	asking, err := authorizerfactory.DelegatingAuthorizerConfig{
 		SubjectAccessReviewClient: client, AllowCacheTTL: decisionTTL, DenyCacheTTL: decisionTTL,
 		WebhookRetryBackoff: &wait.Backoff{Duration: reviewBackoff, Factor: 1.5, Jitter: 0.2, Steps: 3},

@@ -27,13 +27,10 @@ import (
 
 	clusterapi "switchyard.dev/admissioncheck/multikueue/cluster"
 	"switchyard.dev/admissioncheck/multikueue/kubeconfig"
+	accessapi "switchyard.dev/apis/access/v1alpha1"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
-
-// SecretName is the Secret with the kubeconfig of the account by which the hub looks after jobs on a cluster. It is in the namespace
-// of the hub's program.
-func SecretName(cluster string) string { return cluster + "-access" }
 
 const (
 	// dialTimeout is how long a connection to a worker may take to come about, answerTimeout how long a worker may take to begin an answer,
@@ -68,7 +65,7 @@ type worker struct {
 	base        *url.URL
 	config      *rest.Config
 	// plain carries requests without upgrade.
-	plain http.RoundTripper
+	plain  http.RoundTripper
 	memory *semaphore.Weighted
 
 	// adopted are former hubs whose objects there are this hub's, as the MultiKueueCluster says now.
@@ -76,12 +73,6 @@ type worker struct {
 	// level is what the account may do, if the Secret says so.
 	level string
 }
-
-// levelLabel on the Secret says what the account may do: levelLogs, or also to connect to containers.
-const (
-	levelLabel = "switchyard.dev/access"
-	levelLogs  = "logs"
-)
 
 // errNoAccess says that the hub has no account to look after jobs on a cluster.
 type errNoAccess struct{ cluster, why string }
@@ -98,13 +89,13 @@ func (c *clusters) worker(ctx context.Context, name string) (*worker, error) {
 		return nil, fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
 	}
 	secret := &corev1.Secret{}
-	err := c.reader.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: SecretName(name)}, secret)
+	err := c.reader.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: accessapi.SecretName(name)}, secret)
 	if apierrors.IsNotFound(err) {
 		c.forget(name)
 		return nil, errNoAccess{name, "it has no account for that there"}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read Secret %s: %w", SecretName(name), err)
+		return nil, fmt.Errorf("read Secret %s: %w", accessapi.SecretName(name), err)
 	}
 	raw, ok := secret.Data[kueue.MultiKueueConfigSecretKey]
 	if !ok {
@@ -121,7 +112,7 @@ func (c *clusters) worker(ctx context.Context, name string) (*worker, error) {
 		c.known[name] = w
 	}
 	now := *w
-	now.level = secret.Labels[levelLabel]
+	now.level = secret.Labels[accessapi.AccessLabel]
 	for _, hub := range clusterapi.SplitNames(strings.TrimSpace(cluster.Annotations[switchyard.AdoptHubsAnnotation])) {
 		now.adopted = append(now.adopted, types.UID(hub))
 	}

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"switchyard.dev/worker/kube"
 )
@@ -184,4 +183,3 @@ func parameter(parameters, name string) string {
 
 // plainText is a text from outside, fit to be shown.
 func plainText(text string) string { return kube.Sanitize(text, maxErrorText) }
-

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,11 +19,11 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
-	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	accessapi "switchyard.dev/apis/access/v1alpha1"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -38,8 +39,8 @@ type Config struct {
 	// Jobs are the kinds of job that the hub dispatches; Declared, optional, returns those that JobKinds declare.
 	Jobs     []schema.GroupVersionKind
 	Declared func() []schema.GroupVersionKind
-	// Reviews asks the hub's API server for the rights of callers.
-	Reviews authorizationclient.AuthorizationV1Interface
+	// Authorizer says what callers may do on the hub: see NewAuthorizer.
+	Authorizer authorizer.Authorizer
 	// Version is the version that the hub's API server says.
 	Version func() (*version.Info, error)
 	// Recorder records an event on a job whenever somebody connects to one of its containers.
@@ -66,19 +67,21 @@ type Handler struct {
 	uid types.UID
 }
 
-// NewHandler returns the Handler of a hub. An error says what is wrong with the configuration.
-func NewHandler(c Config) (*Handler, error) {
-	asking, err := newAuthorizer(c.Reviews)
-	if err != nil {
-		return nil, err
-	}
+// NewHandler returns the Handler of a hub.
+func NewHandler(c Config) *Handler {
 	return &Handler{
 		clusters: &clusters{
 			reader: c.Reader, namespace: c.Namespace, memory: semaphore.NewWeighted(maxAnswers), known: map[string]*worker{},
 		},
-		placement: placement{c.Reader}, kinds: &kinds{jobs: c.Jobs, owners: betweenKinds(), declared: c.Declared}, authorizer: asking,
+		placement: placement{c.Reader}, kinds: newKinds(c.Jobs, c.Declared), authorizer: c.Authorizer,
 		limits: newLimits(), live: c.Live, origin: c.Origin, version: c.Version, recorder: c.Recorder, log: c.Log, clock: c.Clock,
-	}, nil
+	}
+}
+
+// newKinds returns the kinds of a hub. Pods are found on any worker, also those that are jobs themselves.
+func newKinds(jobs []schema.GroupVersionKind, declared func() []schema.GroupVersionKind) *kinds {
+	others := slices.DeleteFunc(slices.Clone(jobs), func(kind schema.GroupVersionKind) bool { return kind == podKind })
+	return &kinds{jobs: others, owners: betweenKinds(), declared: declared}
 }
 
 // betweenKinds are the kinds that stand between a job and its pods and may be no jobs themselves, pods and copies included.
@@ -142,7 +145,7 @@ func (h *Handler) answer(w http.ResponseWriter, req *http.Request, r request, wh
 		return h.watch(ctx, w, req, r, cluster)
 	}
 	at, err := h.locate(ctx, request{target: r.target, resource: r.resource, namespace: r.namespace, name: r.name}, cluster, acceptMetadata)
-	if err == nil && r.target == targetConnect && at.worker.level == levelLogs {
+	if err == nil && r.target == targetConnect && at.worker.level == accessapi.AccessLogs {
 		err = newStatus(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
 			"the hub's account on cluster %q may read logs, and not connect to containers; an administrator of both clusters can grant it: "+
 				"switchctl cluster register %s --access exec", at.worker.name, at.worker.name))

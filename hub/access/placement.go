@@ -10,18 +10,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/hubworkload"
+	accessapi "switchyard.dev/apis/access/v1alpha1"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
 // allClusters is the name of the cluster in the path of a request that is for all of them.
-const allClusters = "all"
+const allClusters = accessapi.AllClusters
 
 // placement tells from the hub's Workloads where jobs run. It reads the program's cache.
 type placement struct {
 	reader client.Reader
 }
 
-// Clusters returns the workers that Workloads of the namespace are bound to, by name. A Workload that has finished stays bound.
+// clusters returns the workers that Workloads of the namespace are bound to, by name. A Workload that has finished stays bound.
 // With an only that is not allClusters no other is returned.
 func (p placement) clusters(ctx context.Context, namespace, only string) ([]string, error) {
 	list := &kueue.WorkloadList{}
@@ -64,4 +65,6 @@ func (p placement) bound(ctx context.Context, key client.ObjectKey, cluster stri
 	return wl, nil
 }
 
-func isBoundTo(wl *kueue.Workload, cluster string) bool { return ptr.Deref(wl.Status.ClusterName, "") == cluster }
+func isBoundTo(wl *kueue.Workload, cluster string) bool {
+	return ptr.Deref(wl.Status.ClusterName, "") == cluster
+}

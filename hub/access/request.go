@@ -218,7 +218,9 @@ func isServed(resource schema.GroupVersionResource, served resources) bool {
 	return ok
 }
 
-func isEvents(resource schema.GroupVersionResource) bool { return resource == coreEvents || resource == newerEvents }
+func isEvents(resource schema.GroupVersionResource) bool {
+	return resource == coreEvents || resource == newerEvents
+}
 
 func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 

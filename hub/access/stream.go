@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -35,7 +34,9 @@ func (h *Handler) stream(w http.ResponseWriter, req *http.Request, r request, at
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), streamTimeout)
 	defer cancel()
-	out, err := http.NewRequestWithContext(ctx, req.Method, (&url.URL{Path: "/", RawQuery: req.URL.RawQuery}).String(), req.Body)
+	location := at.worker.url(nil, resourceParts(r.resource, r.namespace, r.name, r.subresource)...)
+	location.RawQuery = req.URL.RawQuery
+	out, err := http.NewRequestWithContext(ctx, req.Method, location.String(), req.Body)
 	if err != nil {
 		return fmt.Errorf("make a request: %w", err)
 	}
@@ -43,8 +44,6 @@ func (h *Handler) stream(w http.ResponseWriter, req *http.Request, r request, at
 	out.ContentLength = req.ContentLength
 	// Empty, but there: nothing about the way of the request is added.
 	out.Header["X-Forwarded-For"] = nil
-	location := at.worker.url(nil, resourceParts(r.resource, r.namespace, r.name, r.subresource)...)
-	location.RawQuery = req.URL.RawQuery
 	answering := responder{worker: at.worker}
 	through := proxy.NewUpgradeAwareHandler(location, sanitized{at.worker}, false, r.target == targetConnect, answering)
 	through.UseLocationHost = true

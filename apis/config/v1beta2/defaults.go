@@ -125,6 +125,7 @@ func (m *MultiKueue) setDefaults() {
 		m.Origin = ptr.To(DefaultMultiKueueOrigin)
 	}
 	set(&m.WorkerLostTimeout, metav1.Duration{Duration: DefaultMultiKueueLostTimeout})
+	set(&fill(&m.Access).Enable, true)
 	set(&m.DispatcherName, kueue.AllAtOnceDispatcherName)
 	if *m.DispatcherName == kueue.IncrementalDispatcherName {
 		set(&fill(&m.IncrementalDispatcherConfig).StepSize, DefaultIncrementalStepSize)

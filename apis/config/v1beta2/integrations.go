@@ -37,6 +37,15 @@ type MultiKueue struct {
 	ExternalFrameworks []MultiKueueExternalFramework `json:"externalFrameworks,omitempty"`
 	// ClusterProfile says how clusters known by profile are reached.
 	ClusterProfile *ClusterProfile `json:"clusterProfile,omitempty"`
+	// Access is how people look after their jobs on workers, by the API access.switchyard.dev. Never nil after defaulting.
+	Access *MultiKueueAccess `json:"access,omitempty"`
+}
+
+// MultiKueueAccess is how people look after their jobs on workers.
+type MultiKueueAccess struct {
+	// Enable serves the API; true by default. Without an APIService it is reached on the port of visibilityServer only, and without an
+	// account of its own on a worker nothing there. Never nil after defaulting.
+	Enable *bool `json:"enable,omitempty"`
 }
 
 // IncrementalDispatcherConfig belongs to the incremental dispatcher.
