@@ -40,14 +40,16 @@ type Cluster struct {
 	runDirectory
 	auditLog
 	components
-	options   Options
-	ca        *authority
-	etcdPort  Port
-	peerPort  Port
-	apiPort   Port
-	others    []Port
-	apiserver *Process
-	backups   int // how many were made
+	options  Options
+	ca       *authority
+	etcdPort Port
+	peerPort Port
+	apiPort  Port
+	// kubeletPort is that of all nodes.
+	kubeletPort Port
+	others      []Port
+	apiserver   *Process
+	backups     int // how many were made
 }
 
 // components are the processes of a cluster but for the API server, which is stopped and started by itself.
@@ -163,7 +165,7 @@ func (c *Cluster) prepare(context.Context) error {
 		return err
 	}
 	c.path = c.file("audit.log")
-	for _, port := range []*Port{&c.etcdPort, &c.peerPort, &c.apiPort} {
+	for _, port := range []*Port{&c.etcdPort, &c.peerPort, &c.apiPort, &c.kubeletPort} {
 		var err error
 		if *port, err = c.reserve(); err != nil {
 			return err

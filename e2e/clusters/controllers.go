@@ -83,7 +83,7 @@ func (c *Cluster) createNodes(ctx context.Context) error {
 	}
 	for _, pool := range c.options.Nodes {
 		for i := range pool.Count {
-			if _, err := client.CoreV1().Nodes().Create(ctx, pool.node(i), metav1.CreateOptions{}); err != nil {
+			if _, err := client.CoreV1().Nodes().Create(ctx, c.node(pool, i), metav1.CreateOptions{}); err != nil {
 				return fmt.Errorf("creating a node of pool %s: %w", pool.Name, err)
 			}
 		}
@@ -91,7 +91,7 @@ func (c *Cluster) createNodes(ctx context.Context) error {
 	return nil
 }
 
-func (p NodePool) node(i int) *corev1.Node {
+func (c *Cluster) node(p NodePool, i int) *corev1.Node {
 	name := fmt.Sprintf("%s-%d", p.Name, i)
 	labels := map[string]string{corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64"}
 	if p.GPUClass != "" {
@@ -114,6 +114,8 @@ func (p NodePool) node(i int) *corev1.Node {
 		Spec:       corev1.NodeSpec{Taints: p.Taints, ProviderID: "kwok://" + name},
 		Status: corev1.NodeStatus{
 			Capacity: room, Allocatable: room,
+			Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}},
+			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(c.kubeletPort.Number)}},
 			Conditions: []corev1.NodeCondition{{
 				Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "played by kwok",
 				LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
