@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -374,3 +375,28 @@ func secretOf(cluster string) *corev1.Secret {
 }
 
 func keyOf(obj client.Object) client.ObjectKey { return client.ObjectKeyFromObject(obj) }
+
+// bind binds the Workload of a job to another worker.
+func (h *hub) bind(tb testing.TB, name, cluster string) {
+	tb.Helper()
+	wl := &kueue.Workload{}
+	if err := h.client.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: "job-" + name}, wl); err != nil {
+		tb.Fatal(err)
+	}
+	wl.Status.ClusterName = ptr.To(cluster)
+	if err := h.client.Update(context.Background(), wl); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func mustParse(text string) *url.URL {
+	u, err := url.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+func trimEmpty(parts ...string) []string {
+	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+}
