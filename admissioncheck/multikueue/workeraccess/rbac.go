@@ -1,4 +1,5 @@
-// Package workeraccess knows the account by which a hub works on a worker cluster, with exactly the rights that it uses.
+// Package workeraccess knows the accounts that a hub has on a worker cluster, with exactly the rights that it uses: the one by which it
+// dispatches, and the viewer, by which it shows its users their pods there.
 package workeraccess
 
 import (
