@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
@@ -99,13 +98,6 @@ var followed = []workeraccess.JobResource{
 	{Group: "batch", Resource: "jobs"}, {Group: "ray.io", Resource: "rayclusters"}, {Group: "ray.io", Resource: "rayservices"},
 }
 
-// mayReadLogs is what --allow-logs adds.
-var mayReadLogs = []rbacv1.PolicyRule{
-	{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
-	{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
-	{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
-}
-
 func TestARegistrationGivesTheHubALeastPrivilegeAccountAndWaitsUntilItIsConnected(t *testing.T) {
 	x := newTerminal(t)
 	connecting(x)
@@ -143,41 +135,15 @@ func TestARegistrationCanBeRunAgainAndRepairsRights(t *testing.T) {
 	if err := w1.Update(t.Context(), role); err != nil {
 		t.Fatal(err)
 	}
-	out := x.ok("cluster register w1 --context w1 --allow-logs --address https://w1.example.com")
+	out := x.ok("cluster register w1 --context w1 --address https://w1.example.com")
 	for _, want := range []string{"ServiceAccount switchyard-hub unchanged", "ClusterRole kueue-system-switchyard-hub configured", "Secret w1-kubeconfig configured"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("does not say %q:\n%s", want, out)
 		}
 	}
 	role = get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{})
-	if want := append(append(workeraccess.WorkerRules(mirrored()...), workeraccess.FollowRules(followed...)...), mayReadLogs...); !cmp.Equal(want, role.Rules) {
+	if want := append(workeraccess.WorkerRules(mirrored()...), workeraccess.FollowRules(followed...)...); !cmp.Equal(want, role.Rules) {
 		t.Error(cmp.Diff(want, role.Rules))
-	}
-}
-
-func TestWhatAllowLogsAddsIsSeenAndTakenBackByRegisteringWithoutIt(t *testing.T) {
-	x := newTerminal(t)
-	connecting(x)
-	w1 := x.withWorker("w1")
-	rules := func() []rbacv1.PolicyRule {
-		return get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{}).Rules
-	}
-	x.ok("cluster register w1 --context w1 --config workers")
-	without := rules()
-	x.ok("cluster register w1 --context w1 --config workers --allow-logs")
-	want := append(slices.Clone(without),
-		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
-		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
-		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}})
-	if diff := cmp.Diff(want, rules()); diff != "" {
-		t.Error(diff)
-	}
-	if out := x.ok("cluster check w1"); !strings.Contains(out, "reads those of every namespace (--allow-logs)") {
-		t.Error(out)
-	}
-	x.ok("cluster register w1 --context w1 --config workers")
-	if diff := cmp.Diff(without, rules()); diff != "" {
-		t.Error(diff)
 	}
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,7 +9,6 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,11 +33,11 @@ import (
 // ends with its Secret, so that a token can be taken back before it expires.
 const boundLabel = "switchyard.dev/tokens-of"
 
-// hubAccount is the hub's account on a worker, and how the hub gets there.
-type hubAccount struct {
-	access workeraccess.Access
-	// logs lets the hub's account read pods, their logs and events too.
-	logs bool
+// account is a ServiceAccount on a worker that the hub has the token of.
+type account struct{ namespace, name string }
+
+// tokenOptions is what is said of a token and of the kubeconfig around it.
+type tokenOptions struct {
 	// duration is how long a token is to be good.
 	duration time.Duration
 	// address is where the hub finds the worker's API server; empty for where the caller does.
@@ -74,30 +74,9 @@ func kindsOfHub(hub *kubeclient.Client) []job.Integration {
 	})
 }
 
-// accountObjects are the account and its rights.
-func (t hubAccount) accountObjects() []client.Object {
-	objects := t.access.Objects()
+// applyAccount makes an account and its rights be there.
+func applyAccount(ctx context.Context, a *cli.App, worker *kubeclient.Client, objects []client.Object) error {
 	for _, obj := range objects {
-		if role, ok := obj.(*rbacv1.ClusterRole); ok && t.logs {
-			role.Rules = append(role.Rules, logRules()...)
-		}
-	}
-	return objects
-}
-
-// logRules are what "logs", "events" and "list pods" need when they go by the hub's account: all that --allow-logs adds to
-// workeraccess.WorkerRules. The hub itself uses none of it.
-func logRules() []rbacv1.PolicyRule {
-	return []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
-		{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
-		{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
-	}
-}
-
-// applyAccount makes the account and its rights be there.
-func applyAccount(ctx context.Context, a *cli.App, worker *kubeclient.Client, t hubAccount) error {
-	for _, obj := range t.accountObjects() {
 		kind := obj.GetObjectKind().GroupVersionKind().Kind
 		what, err := applyObject(ctx, worker, obj)
 		if err != nil {
@@ -109,10 +88,10 @@ func applyAccount(ctx context.Context, a *cli.App, worker *kubeclient.Client, t 
 }
 
 // issueToken makes a new token and returns a kubeconfig with it, and the name of the Secret that it is bound to.
-func issueToken(ctx context.Context, a *cli.App, worker *kubeclient.Client, t hubAccount) (kubeconfig []byte, bound string, err error) {
+func issueToken(ctx context.Context, a *cli.App, worker *kubeclient.Client, of account, o tokenOptions) (kubeconfig []byte, bound string, err error) {
 	anchor := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-		Namespace: t.access.Namespace, Name: t.access.ServiceAccount + "-" + a.Now().UTC().Format("20060102-150405"),
-		Labels: map[string]string{boundLabel: t.access.ServiceAccount},
+		Namespace: of.namespace, Name: of.name + "-" + a.Now().UTC().Format("20060102-150405"),
+		Labels: map[string]string{boundLabel: of.name},
 	}}
 	if err := worker.Create(ctx, anchor); err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, "", fmt.Errorf("create the Secret that the token is bound to: %w", err)
@@ -121,37 +100,34 @@ func issueToken(ctx context.Context, a *cli.App, worker *kubeclient.Client, t hu
 		return nil, "", fmt.Errorf("read the Secret that the token is bound to: %w", err)
 	}
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-		ExpirationSeconds: ptr.To(int64(t.duration.Seconds())),
+		ExpirationSeconds: ptr.To(int64(o.duration.Seconds())),
 		BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: anchor.Name, UID: anchor.UID},
 	}}
-	who := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: t.access.Namespace, Name: t.access.ServiceAccount}}
+	who := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: of.namespace, Name: of.name}}
 	if err := worker.SubResource("token").Create(ctx, who, request); err != nil {
 		return nil, "", fmt.Errorf("request a token for ServiceAccount %s/%s: %w", who.Namespace, who.Name, err)
 	}
 	until := request.Status.ExpirationTimestamp.Time
 	a.Printf("worker: token issued, good until %s", until.UTC().Format(time.RFC3339))
-	if until.Before(a.Now().Add(t.duration * 9 / 10)) {
+	if until.Before(a.Now().Add(o.duration * 9 / 10)) {
 		a.Warnf("the worker's API server allows no longer: rotate before then (cluster rotate)")
 	}
-	kubeconfig, err = buildKubeconfig(worker.Config, t, request.Status.Token)
+	kubeconfig, err = buildKubeconfig(worker.Config, of.name, o.address, request.Status.Token)
 	return kubeconfig, anchor.Name, err
 }
 
 // buildKubeconfig is a kubeconfig with everything in it, as the hub's rules want it.
-func buildKubeconfig(config *rest.Config, t hubAccount, token string) ([]byte, error) {
+func buildKubeconfig(config *rest.Config, user, address, token string) ([]byte, error) {
 	config = rest.CopyConfig(config)
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return nil, fmt.Errorf("read the worker's certificate authority: %w", err)
 	}
-	server := config.Host
-	if t.address != "" {
-		server = t.address
-	}
+	server := cmp.Or(address, config.Host)
 	const name = "worker"
 	out := clientcmdapi.NewConfig()
 	out.Clusters[name] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: config.CAData, TLSServerName: config.ServerName}
-	out.AuthInfos[t.access.ServiceAccount] = &clientcmdapi.AuthInfo{Token: token}
-	out.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: t.access.ServiceAccount}
+	out.AuthInfos[user] = &clientcmdapi.AuthInfo{Token: token}
+	out.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: user}
 	out.CurrentContext = name
 	raw, err := clientcmd.Write(*out)
 	if err != nil {
@@ -164,9 +140,9 @@ func buildKubeconfig(config *rest.Config, t hubAccount, token string) ([]byte, e
 }
 
 // revokeTokens takes back the account's tokens but the one that is bound to the named Secret; all of them for "".
-func revokeTokens(ctx context.Context, a *cli.App, worker *kubeclient.Client, t hubAccount, but string) error {
+func revokeTokens(ctx context.Context, a *cli.App, worker *kubeclient.Client, of account, but string) error {
 	var anchors corev1.SecretList
-	if err := worker.List(ctx, &anchors, client.InNamespace(t.access.Namespace), client.MatchingLabels{boundLabel: t.access.ServiceAccount}); err != nil {
+	if err := worker.List(ctx, &anchors, client.InNamespace(of.namespace), client.MatchingLabels{boundLabel: of.name}); err != nil {
 		return fmt.Errorf("list the Secrets that tokens are bound to: %w", err)
 	}
 	for i := range anchors.Items {

@@ -8,8 +8,10 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -70,6 +72,7 @@ func mergeWanted(wanted, found client.Object) error {
 	case *corev1.Secret:
 		if from, ok := wanted.(*corev1.Secret); ok {
 			to.Data = from.Data
+			mergeMarks(from, to)
 		}
 	case *kueue.MultiKueueCluster:
 		if from, ok := wanted.(*kueue.MultiKueueCluster); ok {
@@ -77,4 +80,17 @@ func mergeWanted(wanted, found client.Object) error {
 		}
 	}
 	return nil
+}
+
+// mergeMarks puts onto a Secret the labels and annotations that are wanted, and takes off those of ours that are not.
+func mergeMarks(from, to *corev1.Secret) {
+	for key, value := range from.Labels {
+		metav1.SetMetaDataLabel(&to.ObjectMeta, key, value)
+	}
+	for key, value := range from.Annotations {
+		metav1.SetMetaDataAnnotation(&to.ObjectMeta, key, value)
+	}
+	if _, wanted := from.Annotations[workeraccess.NamespacesAnnotation]; !wanted {
+		delete(to.Annotations, workeraccess.NamespacesAnnotation)
+	}
 }

@@ -20,7 +20,7 @@ func newCheck(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "check NAME", Short: "Check a worker cluster, and say what is missing",
 		Long: `Check a worker cluster: the hub's connection, what people said of it, whether it is listed, the hub's token, the worker's
-version and CRDs, the hub's rights there, its run lease, whether it reads logs, and the queues. It ends with code 4 if jobs cannot run there.
+version and CRDs, the hub's rights there, its run lease, what it may show its users there (register --access), and the queues. It ends with code 4 if jobs cannot run there.
 
 Kinds of the hub's multiKueue.externalFrameworks are checked too, on the hub and there. They are found in the configuration of the
 hub's program if that runs in the hub's cluster and you may read it; name them otherwise. Kinds that the hub's JobKinds declare are checked

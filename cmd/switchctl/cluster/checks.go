@@ -74,7 +74,8 @@ func checkWorker(ctx context.Context, a *cli.App, hub *kubeclient.Client, cluste
 		waiting, _ := facts.waitingResources()
 		remedy := fmt.Sprintf("cluster register %s --context CONTEXT", cluster.Name)
 		inspected = append(append(inspected, others...), checkPermissions(ctx, worker, slices.Concat(resourcesOf(kindsOfHub(hub)), jobs, waiting), remedy+facts.flags()),
-			checkLeasePermissions(ctx, a, worker, facts.origin, remedy), checkLogPermissions(ctx, worker), checkLocalQueues(ctx, hub, worker))
+			checkLeasePermissions(ctx, a, worker, facts.origin, remedy),
+			checkViewer(ctx, a, hub, cluster.Name, slices.Concat(resourcesOf(kindsOfHub(hub)), jobs, waiting)), checkLocalQueues(ctx, hub, worker))
 	}
 	return append(findings, inspected...)
 }
@@ -200,15 +201,6 @@ func checkLeasePermissions(ctx context.Context, a *cli.App, worker *kubeclient.C
 	return checkAccess(ctx, worker, resourceAttributes(workeraccess.LeaseRules(origin), a.SystemNamespace), f, show.Finding{
 		Result: show.Warned, Detail: fmt.Sprintf("run policy run-once cannot be kept there: in namespace %s the hub may not ", a.SystemNamespace),
 		Remedy: remedy,
-	})
-}
-
-// checkLogPermissions checks whether the hub's credentials have what --allow-logs gives, which all readers of the credentials
-// have then. Either way is fine.
-func checkLogPermissions(ctx context.Context, worker *kubeclient.Client) show.Finding {
-	f := show.Finding{Subject: "logs", Result: show.Passed, Detail: "the hub's account reads those of every namespace (--allow-logs)"}
-	return checkAccess(ctx, worker, resourceAttributes(logRules(), ""), f, show.Finding{
-		Result: show.Passed, Detail: "the hub's account reads none: it may not ",
 	})
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,7 +28,7 @@ import (
 // --hub-kubeconfig and --hub-context.
 type workerFlags struct {
 	kubeconfig, context string
-	namespace, account  string
+	namespace, name     string
 	origin              string
 }
 
@@ -40,7 +41,7 @@ func addWorkerFlags(a *cli.App, cmd *cobra.Command) *workerFlags {
 	f.StringVar(a.Flags.KubeConfig, "hub-kubeconfig", "", "The kubeconfig file that has the hub's context")
 	f.StringVar(a.Flags.Context, "hub-context", "", "The hub's context (default: the current one)")
 	f.StringVar(&w.namespace, "worker-namespace", cli.DefaultSystemNamespace, "Namespace of Switchyard's program on the worker")
-	f.StringVar(&w.account, "account", "", "Name of the hub's ServiceAccount on the worker, one for each hub (default: switchyard-hub, followed by an --origin that is not the default)")
+	f.StringVar(&w.name, "account", "", "Name of the hub's ServiceAccount on the worker, one for each hub (default: switchyard-hub, followed by an --origin that is not the default)")
 	f.StringVar(&w.origin, "origin", configapi.DefaultMultiKueueOrigin, "The hub's multiKueue.origin, if it has another one")
 	return w
 }
@@ -49,13 +50,17 @@ func (w *workerFlags) hubAccess() workeraccess.Access {
 	return workeraccess.Access{Namespace: w.namespace, ServiceAccount: w.accountName(), Origin: w.origin, Jobs: jobResources(), Followed: followedResources()}
 }
 
+// account is the one by which the hub dispatches.
+func (w *workerFlags) account() account { return account{w.namespace, w.accountName()} }
+
 // accountName keeps the hubs of one worker apart: what is done about one hub's account must not touch another's.
 func (w *workerFlags) accountName() string {
-	const name = "switchyard-hub"
-	switch {
-	case w.account != "":
-		return w.account
-	case w.origin == configapi.DefaultMultiKueueOrigin:
+	return cmp.Or(w.name, w.nameOfOrigin("switchyard-hub"))
+}
+
+// nameOfOrigin is a name with the hub's origin, unless that is the default.
+func (w *workerFlags) nameOfOrigin(name string) string {
+	if w.origin == configapi.DefaultMultiKueueOrigin {
 		return name
 	}
 	return name + "-" + w.origin
@@ -100,7 +105,9 @@ func clusterIdentity(ctx context.Context, s *kubeclient.Client) (string, error) 
 
 type registerOptions struct {
 	*workerFlags
-	account hubAccount
+	access workeraccess.Access
+	token  tokenOptions
+	viewer viewerOptions
 	// external are kinds of the hub's multiKueue.externalFrameworks, as Kind.version.group.
 	external []string
 	// pods lets the hub run pods there.
@@ -125,23 +132,28 @@ again at any time: it repairs what has changed, and issues a new token.
 Jobs of kinds that the hub's multiKueue.externalFrameworks names need rights too, and pods and sets of pods if its
 integrations.frameworks has them. Both are found in the configuration of the hub's program if that runs in the hub's cluster and you may read it; name them
 otherwise, each time: rights to what is not named are taken back. Kinds that the hub's JobKinds declare are found by
-themselves.`,
+themselves.
+
+With --access, users of the hub look after their jobs there through the hub, as far as they may on the hub (logs, exec, attach,
+port-forward; see "access"). For that the hub gets a second account, which reads and changes nothing in the API. Without
+--access, what was granted before stays.`,
 		Example: `  switchctl cluster register w1 --context w1 --config workers
+  switchctl cluster register w1 --context w1 --access exec --access-namespaces vision,language
   switchctl cluster register w1 --kubeconfig w1.yaml --address https://w1.example.com:6443 --dry-run=client`,
 		Args: cobra.ExactArgs(1),
 	}
 	o.workerFlags = addWorkerFlags(a, c)
 	f := c.Flags()
-	f.StringVar(&o.account.address, "address", "", "URL under which the hub's pods reach the worker's API server (default: as in the kubeconfig)")
-	f.DurationVar(&o.account.duration, "token-duration", 90*24*time.Hour, "How long the hub's token is good; see \"cluster rotate\"")
-	f.BoolVar(&o.account.logs, "allow-logs", false, "Let the hub's account read pods, logs and events, for \"logs\" and \"events\"")
+	f.StringVar(&o.token.address, "address", "", "URL under which the hub's pods reach the worker's API server (default: as in the kubeconfig)")
+	f.DurationVar(&o.token.duration, "token-duration", 90*24*time.Hour, "How long the hub's token is good; see \"cluster rotate\"")
+	o.viewer.addFlags(c)
 	f.StringSliceVar(&o.external, externalFlag, nil, "Kind.version.group of the hub's multiKueue.externalFrameworks, to let the hub run jobs of it there; can be repeated")
 	f.BoolVar(&o.pods, podsFlag, false, "Let the hub run pods and sets of pods there, if its integrations.frameworks has any and that cannot be read")
 	f.StringVar(&o.config, "config", "", "MultiKueueConfig of the hub that is to list the cluster")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "How long to wait until the hub is connected")
 	cli.AddDryRun(c, &o.dryRun, "client")
 	c.RunE = a.RunE(func(ctx context.Context, args []string) error {
-		o.account.access = o.hubAccess()
+		o.access = o.hubAccess()
 		return runRegister(ctx, a, args[0], o)
 	})
 	return c
@@ -151,6 +163,9 @@ themselves.`,
 func runRegister(ctx context.Context, a *cli.App, name string, o *registerOptions) error {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return exit.Usagef("%q cannot be a cluster's name: %s", name, problems[0])
+	}
+	if err := o.viewer.validate(); err != nil {
+		return err
 	}
 	named, err := parseKinds(o.external)
 	if err != nil {
@@ -172,19 +187,22 @@ func runRegister(ctx context.Context, a *cli.App, name string, o *registerOption
 		return err
 	}
 	waiting, followed := facts.waitingResources()
-	o.account.access.Jobs = slices.Concat(o.account.access.Jobs, external, waiting)
-	o.account.access.Followed = append(o.account.access.Followed, followed...)
+	o.access.Jobs = slices.Concat(o.access.Jobs, external, waiting)
+	o.access.Followed = append(o.access.Followed, followed...)
 	if o.dryRun == "client" {
 		return registerManifests(a, name, worker, o)
 	}
-	if err := applyAccount(ctx, a, worker, o.account); err != nil {
+	if err := applyAccount(ctx, a, worker, o.access.Objects()); err != nil {
 		return err
 	}
-	raw, _, err := issueToken(ctx, a, worker, o.account)
+	raw, _, err := issueToken(ctx, a, worker, o.account(), o.token)
 	if err != nil {
 		return err
 	}
 	if err := writeRegistration(ctx, a, hub, name, raw); err != nil {
+		return err
+	}
+	if err := registerViewer(ctx, a, fleetSides{hub, worker}, name, o); err != nil {
 		return err
 	}
 	if o.config != "" {
@@ -300,14 +318,25 @@ func awaitConnection(ctx context.Context, a *cli.App, hub *kubeclient.Client, na
 
 // registerManifests prints what a registration would create, with no token in it.
 func registerManifests(a *cli.App, name string, worker *kubeclient.Client, o *registerOptions) error {
-	raw, err := buildKubeconfig(worker.Config, o.account, "TOKEN")
+	raw, err := buildKubeconfig(worker.Config, o.accountName(), o.token.address, "TOKEN")
 	if err != nil {
 		return err
 	}
 	secret, cluster := buildRegistration(a, name, nil)
 	secret.Data, secret.StringData = nil, map[string]string{kueue.MultiKueueConfigSecretKey: string(raw)}
-	if err := manifest.Print(a, "On the worker. The token comes from a TokenRequest of the ServiceAccount.", o.account.accountObjects()...); err != nil {
+	onWorker, onHub := o.access.Objects(), []client.Object{secret, cluster}
+	if o.viewer.grants() {
+		v := o.viewer.account(o)
+		raw, err := buildKubeconfig(worker.Config, v.ServiceAccount, o.token.address, "TOKEN")
+		if err != nil {
+			return err
+		}
+		secret := buildViewerSecret(a, name, v, nil)
+		secret.Data, secret.StringData = nil, map[string]string{kueue.MultiKueueConfigSecretKey: string(raw)}
+		onWorker, onHub = append(onWorker, v.Objects()...), append(onHub, secret)
+	}
+	if err := manifest.Print(a, "On the worker. Tokens come from TokenRequests of the ServiceAccounts.", onWorker...); err != nil {
 		return err
 	}
-	return manifest.Print(a, "On the hub.", secret, cluster)
+	return manifest.Print(a, "On the hub.", onHub...)
 }

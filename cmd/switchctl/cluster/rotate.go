@@ -29,8 +29,9 @@ func newRotate(a *cli.App) *cobra.Command {
 	o := &rotateOptions{}
 	c := &cobra.Command{
 		Use: "rotate NAME", Short: "Give the hub a new token for a worker, and revoke the old ones",
-		Long: `Give the hub a new token for a worker. The hub connects with it at once; jobs go on. Then older tokens that were issued by
-register or rotate are revoked, after --revoke-after. Rights are not changed: see "cluster register".`,
+		Long: `Give the hub a new token for a worker, and one for --access if that was granted. The hub connects with it at once; jobs go on.
+Then older tokens that were issued by register or rotate are revoked, after --revoke-after. Rights are not changed: see "cluster
+register".`,
 		Example: "  switchctl cluster rotate w1 --context w1", Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteClusters,
 	}
 	o.workerFlags = addWorkerFlags(a, c)
@@ -51,36 +52,53 @@ func runRotate(ctx context.Context, a *cli.App, name string, o *rotateOptions) e
 	if err := hub.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
 		return fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
 	}
-	old, err := a.CredentialsOf(ctx, hub, cluster)
-	if err != nil {
-		return err
-	}
-	t := hubAccount{access: o.hubAccess(), duration: o.duration}
-	fresh, bound, err := issueToken(ctx, a, worker, t)
-	if err != nil {
-		return err
-	}
-	raw, err := replaceToken(old, fresh)
-	if err != nil {
+	secretName := kubeclient.KubeconfigSecretName(cluster)
+	if _, err := a.CredentialsOf(ctx, hub, cluster); err != nil {
 		return err
 	}
 	secret := &corev1.Secret{}
-	key := client.ObjectKey{Namespace: a.SystemNamespace, Name: kubeclient.KubeconfigSecretName(cluster)}
-	if err := hub.Get(ctx, key, secret); err != nil {
-		return fmt.Errorf("read Secret %s: %w", key, err)
+	if err := hub.Get(ctx, client.ObjectKey{Namespace: a.SystemNamespace, Name: secretName}, secret); err != nil {
+		return fmt.Errorf("read Secret %s: %w", secretName, err)
 	}
-	secret.Data[kueue.MultiKueueConfigSecretKey] = raw
-	if err := hub.Update(ctx, secret); err != nil {
-		return fmt.Errorf("store the new token in Secret %s: %w", key, err)
+	at := fleetSides{hub, worker}
+	bound, err := rotateToken(ctx, a, at, secret, o.account(), o.duration)
+	if err != nil {
+		return err
 	}
-	a.Printf("hub: Secret %s configured", key.Name)
+	others, err := rotateViewer(ctx, a, at, name, o)
+	if err != nil {
+		return err
+	}
 	if err := a.Sleep(ctx, o.grace); err != nil {
 		return err
 	}
 	if err := waitStillConnected(ctx, a, hub, name, o.timeout); err != nil {
 		return err
 	}
-	return revokeTokens(ctx, a, worker, t, bound)
+	for _, r := range append([]rotation{{o.account(), bound}}, others...) {
+		if err := revokeTokens(ctx, a, worker, r.of, r.bound); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rotateToken puts a new token of an account into the Secret that has its kubeconfig, and returns what the token is bound to.
+func rotateToken(ctx context.Context, a *cli.App, at fleetSides, secret *corev1.Secret, of account, lasts time.Duration) (bound string, err error) {
+	fresh, bound, err := issueToken(ctx, a, at.worker, of, tokenOptions{duration: lasts})
+	if err != nil {
+		return "", err
+	}
+	raw, err := replaceToken(secret.Data[kueue.MultiKueueConfigSecretKey], fresh)
+	if err != nil {
+		return "", err
+	}
+	secret.Data[kueue.MultiKueueConfigSecretKey] = raw
+	if err := at.hub.Update(ctx, secret); err != nil {
+		return "", fmt.Errorf("store the new token in Secret %s: %w", secret.Name, err)
+	}
+	a.Printf("hub: Secret %s configured", secret.Name)
+	return bound, nil
 }
 
 // replaceToken returns the old kubeconfig, whose address an administrator chose, with the new one's token.

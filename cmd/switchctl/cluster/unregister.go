@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/cmd/switchctl/cli"
 	"switchyard.dev/cmd/switchctl/kubeclient"
@@ -25,8 +26,8 @@ func newUnregister(a *cli.App) *cobra.Command {
 	o := &unregisterOptions{}
 	c := &cobra.Command{
 		Use: "unregister NAME", Short: "Remove a worker cluster from the hub",
-		Long: `Remove a worker cluster from the hub: from the MultiKueueConfigs that list it, the MultiKueueCluster, and the kubeconfig Secret.
-With --context or --kubeconfig of the worker, the hub's account there and its rights go too. Refused while jobs are on it,
+		Long: `Remove a worker cluster from the hub: from the MultiKueueConfigs that list it, the MultiKueueCluster, and the kubeconfig Secrets.
+With --context or --kubeconfig of the worker, the hub's accounts there and their rights go too. Refused while jobs are on it,
 unless --force: drain it first.`,
 		Example: "  switchctl cluster drain w1 --wait && switchctl cluster unregister w1 --context w1",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: a.CompleteClusters,
@@ -73,11 +74,15 @@ func runUnregister(ctx context.Context, a *cli.App, name string, o *unregisterOp
 			return err
 		}
 	}
+	viewer := account{o.namespace, o.nameOfOrigin(viewerAccount)}
+	if err := removeViewer(ctx, a, fleetSides{hub, worker}, name, viewer); err != nil {
+		return err
+	}
 	if worker == nil {
 		a.Warnf("the hub's account on the worker is still there: delete it, or run this with the worker's --context")
 		return nil
 	}
-	return deleteAccount(ctx, a, worker, hubAccount{access: o.hubAccess()})
+	return deleteAccount(ctx, a, worker, o.hubAccess())
 }
 
 // removeFromConfigs takes a cluster out of all MultiKueueConfigs. One that would be empty is not valid any more.
@@ -107,11 +112,11 @@ func removeFromConfigs(ctx context.Context, a *cli.App, hub *kubeclient.Client, 
 }
 
 // deleteAccount removes the hub's account, its tokens and rights from a worker. The namespace is the worker's own.
-func deleteAccount(ctx context.Context, a *cli.App, worker *kubeclient.Client, t hubAccount) error {
-	if err := revokeTokens(ctx, a, worker, t, ""); err != nil {
+func deleteAccount(ctx context.Context, a *cli.App, worker *kubeclient.Client, access workeraccess.Access) error {
+	if err := revokeTokens(ctx, a, worker, account{access.Namespace, access.ServiceAccount}, ""); err != nil {
 		return err
 	}
-	objects := t.accountObjects()
+	objects := access.Objects()
 	slices.Reverse(objects)
 	for _, obj := range objects {
 		if _, ok := obj.(*corev1.Namespace); ok {
