@@ -16,11 +16,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 )
 
@@ -79,5 +83,38 @@ var _ = Describe("Somebody with the token of a hub's account", func() {
 		Expect(thief.Delete(ctx, old)).To(Succeed())
 		Expect(thief.Create(ctx, attempt(metav1.NamespaceDefault), client.DryRunAll)).To(Succeed())
 		Expect(w1.Create(ctx, attempt(metav1.NamespaceSystem), client.DryRunAll)).To(Succeed())
+	})
+
+	It("gets into no pod of a worker's system namespaces with the account for users", func(ctx SpecContext) {
+		kubeconfig, err := w1.ServiceAccountKubeconfig(ctx, clusters.ServiceAccount{
+			Namespace: installation.Namespace, Name: "switchyard-access", Rules: workeraccess.ViewerRules(workeraccess.LevelExec),
+		})
+		Expect(err).NotTo(HaveOccurred())
+		config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+		Expect(err).NotTo(HaveOccurred())
+		thief, err := kubernetes.NewForConfig(config)
+		Expect(err).NotTo(HaveOccurred())
+		connect := func(namespace, how string) error {
+			return thief.CoreV1().RESTClient().Post().Namespace(namespace).Resource("pods").Name("nobody").SubResource(how).
+				VersionedParams(&corev1.PodExecOptions{Command: []string{"id"}}, scheme.ParameterCodec).Do(ctx).Error()
+		}
+		Eventually(connect).WithContext(ctx).WithArguments(metav1.NamespaceSystem, "exec").WithTimeout(time.Minute).
+			Should(Satisfy(apierrors.IsNotFound), "without the policy, also if it is gone only now")
+
+		apply(ctx, "hubaccess.yaml")
+		By("waiting until the API server knows the policy")
+		Eventually(connect).WithContext(ctx).WithArguments(metav1.NamespaceSystem, "exec").WithTimeout(time.Minute).
+			Should(MatchError(ContainSubstring("a hub may not get into pods of the system namespace kube-system")))
+		for _, namespace := range []string{metav1.NamespaceSystem, metav1.NamespacePublic, "kube-node-lease", installation.Namespace} {
+			for _, how := range []string{"exec", "attach", "portforward"} {
+				Expect(connect(namespace, how)).To(Satisfy(apierrors.IsForbidden), "%s in %s", how, namespace)
+			}
+		}
+		By("reading there all the same, and getting into pods elsewhere")
+		_, err = thief.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		for _, how := range []string{"exec", "attach", "portforward"} {
+			Expect(connect(metav1.NamespaceDefault, how)).To(Satisfy(apierrors.IsNotFound), how)
+		}
 	})
 })
