@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +23,7 @@ import (
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/openapi/openapitest"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -33,6 +35,11 @@ import (
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
+
+func TestMain(m *testing.M) {
+	klog.SetLogger(logr.Discard()) // as the program does
+	os.Exit(m.Run())
+}
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
@@ -98,7 +105,7 @@ func mapper() meta.RESTMapper {
 func relevant(kind schema.GroupVersionKind) bool {
 	switch kind.Group {
 	case "", "batch", "rbac.authorization.k8s.io", "kueue.x-k8s.io", "switchyard.dev", "jobset.x-k8s.io", "coordination.k8s.io", "apps":
-		return kind.Version != "v1beta1"
+		return kind.Version != "v1beta1" && (kind.Group != "apps" || kind.Version == "v1")
 	}
 	return false
 }
@@ -139,6 +146,7 @@ func (x *terminal) app() (a *cli.App, out, errs *bytes.Buffer) {
 			}
 			return nil, errors.New("nobody there")
 		},
+		Fleet: kubeclient.NewGetter(a.Flags).Fleet,
 	}
 	return a, out, errs
 }

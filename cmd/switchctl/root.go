@@ -12,6 +12,7 @@ import (
 	"switchyard.dev/cmd/switchctl/cli"
 	"switchyard.dev/cmd/switchctl/cluster"
 	"switchyard.dev/cmd/switchctl/exit"
+	"switchyard.dev/cmd/switchctl/pod"
 	"switchyard.dev/cmd/switchctl/queue"
 	"switchyard.dev/cmd/switchctl/resource"
 	"switchyard.dev/cmd/switchctl/top"
@@ -79,7 +80,8 @@ As an executable named kubectl-switchyard on the PATH it is a plugin: kubectl sw
 			root.AddCommand(c)
 		}
 	}
-	add(groupJobs, workload.NewSubmit(a), workload.NewExplain(a), workload.NewLogs(a), workload.NewEvents(a))
+	add(groupJobs, workload.NewSubmit(a), workload.NewExplain(a), pod.NewPods(a), pod.NewLogs(a), pod.NewEvents(a), pod.NewExec(a), pod.NewAttach(a),
+		pod.NewPortForward(a), pod.NewCopy(a))
 	add(groupQueues, queue.NewCommand(a), resource.NewList(a), resource.NewGet(a), resource.NewDescribe(a), resource.NewCreate(a),
 		resource.NewDelete(a), resource.NewStop(a), resource.NewResume(a),
 		resource.NewPassThrough(a, "edit", "Edit an object"), resource.NewPassThrough(a, "patch", "Change fields of an object"))

@@ -161,55 +161,10 @@ func aWorkerEvent(name, kind, about, message string, before time.Duration) *core
 	}
 }
 
-func TestPodsLogsAndEventsComeFromTheClusterThatRunsTheJob(t *testing.T) {
-	x := aHub(t)
-	if err := x.hub.Create(t.Context(), kubeconfigFor("w1")); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.hub.Create(t.Context(), aWorkload("jobset-running-on-1", "JobSet", "running-on")); err != nil {
-		t.Fatal(err)
-	}
-	x.withWorker("w1", aPod("running-a-0"), aPod("running-b-0"), aWorkerEvent("e0", "Pod", "running-on-a-0", "another's", time.Minute), aWorkerEvent("e1", "Pod", "running-a-0", "pulled", time.Minute),
-		aWorkerEvent("e2", "Pod", "runningless", "another's", time.Minute), aWorkerEvent("e3", "JobSet", "running", "made", time.Hour))
-	golden(t, "list-pods-wide.txt", x.ok("list pods --for jobset/running -o wide"))
-	golden(t, "logs.txt", x.ok("logs jobset/running --all-containers"))
-	golden(t, "events.txt", x.ok("events jobset/running"))
-	if out := x.ok("logs jobset/running -f --tail 5 --since 1m -c side"); strings.Count(out, "/side] fake logs") != 2 {
-		t.Error(out)
-	}
-	x.fails("logs jobset/running -c bogus", exit.NotReady, "has no pods")
-	if err := x.hub.Create(t.Context(), finishedOn("w1")); err != nil {
-		t.Fatal(err)
-	}
-	x.fails("logs ended", exit.NotFound, "its pods on cluster \"w1\" went with it")
-	x.fails("logs waiting", exit.NotReady, `has no cluster (PENDING)`)
-	x.fails("logs nobody", exit.NotFound, "nobody")
-	x.fails("list pods", exit.Usage, "required flag")
-}
-
 func finishedOn(cluster string) *kueue.Workload {
 	wl := aWorkload("job-ended-1", "Job", "ended", condition(kueue.WorkloadFinished, "True", "Succeeded", "Job finished successfully", time.Minute))
 	wl.Status.ClusterName = &cluster
 	return wl
-}
-
-func TestALogThatTheHubsAccountMayNotReadSaysHowToGetAtIt(t *testing.T) {
-	x := aHub(t)
-	if err := x.hub.Create(t.Context(), kubeconfigFor("w1")); err != nil {
-		t.Fatal(err)
-	}
-	x.workers["w1"] = x.site("w1", interceptor.Funcs{List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
-		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil)
-	}})
-	x.fails("logs jobset/running", exit.Denied, "cluster register w1 --allow-logs")
-	code, out, errs := x.run("events jobset/running")
-	if code != 0 || !strings.Contains(errs, "--allow-logs") || !strings.Contains(out, "The workload was admitted") {
-		t.Errorf("code %d\n%s%s", code, out, errs)
-	}
-	x.workers["mine"] = x.site("mine", interceptor.Funcs{}, aPod("running-a-0"))
-	if out := x.ok("logs jobset/running --worker-context mine"); out != "fake logs\n" {
-		t.Errorf("%q", out)
-	}
 }
 
 func TestTopShowsTheFleetOnce(t *testing.T) {

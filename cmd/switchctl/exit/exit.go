@@ -39,7 +39,7 @@ const CodesText = `Exit codes that scripts can use:
     5  denied: the API server refuses these credentials, or they lack a right
   130  interrupted
 
-A command that is passed to kubectl (edit, patch, and get, describe or delete of kinds that are not ours) ends with kubectl's
+"exec" ends with the code of the command in the container, and "cp" with that of tar there, if they fail. A command that is passed to kubectl (edit, patch, and get, describe or delete of kinds that are not ours) ends with kubectl's
 own code.`
 
 // Error is an error with an exit code of its own.
@@ -102,6 +102,10 @@ func AdviceFor(err error) string {
 		return "the cluster does not serve this kind: is the context the hub's (--context), and is Switchyard installed there?"
 	case apierrors.IsUnauthorized(err):
 		return "the cluster does not accept these credentials: log in again, or choose others with --context or --user"
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "switchctl "):
+		return "" // the hub has said what to do
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), `"clusters/proxy"`):
+		return "ask for the right to get and create clusters/proxy of access.switchyard.dev: with it users look after their jobs through the hub"
 	case apierrors.IsForbidden(err) && !isAdmissionDenied(err):
 		return "ask for the ClusterRole kueue-batch-user-role (jobs, looking) or kueue-batch-admin-role (queues, clusters), or use another --context"
 	case apierrors.IsConflict(err):

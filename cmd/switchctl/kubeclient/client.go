@@ -52,6 +52,8 @@ type Getter struct {
 	Context func(file, context string) (*Client, error)
 	// Credentials is the cluster that a kubeconfig with everything in it leads to, as a hub would use it.
 	Credentials func(raw []byte) (*Client, error)
+	// Fleet reaches, through the hub and as its user, the pods of the hub's jobs on a worker cluster, or on AllClusters.
+	Fleet func(hub *Client, cluster string) (*Client, error)
 }
 
 // NewGetter reaches the hub that the flags of the command line lead to, and other clusters by files and credentials.
@@ -95,6 +97,7 @@ func NewGetter(flags *genericclioptions.ConfigFlags) Getter {
 			}
 			return newClient(config, client.Options{Scheme: Scheme()})
 		},
+		Fleet: newFleetClient,
 	}
 }
 

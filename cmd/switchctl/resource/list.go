@@ -15,6 +15,7 @@ import (
 	"switchyard.dev/cmd/switchctl/cli"
 	"switchyard.dev/cmd/switchctl/exit"
 	"switchyard.dev/cmd/switchctl/kubeclient"
+	"switchyard.dev/cmd/switchctl/pod"
 	"switchyard.dev/cmd/switchctl/show"
 	"switchyard.dev/cmd/switchctl/workload"
 )
@@ -22,7 +23,7 @@ import (
 // NewList is the family of commands that list; names and flags are kueuectl's (contract: kueue-api.md 8.1), --cluster ours.
 func NewList(a *cli.App) *cobra.Command {
 	c := cli.NewGroupCommand("list", "List workloads, queues, flavors and pods, with the clusters they are on",
-		newListWorkload(a), newListLocalQueue(a), newListClusterQueue(a), newListFlavor(a), workload.NewListPods(a))
+		newListWorkload(a), newListLocalQueue(a), newListClusterQueue(a), newListFlavor(a), pod.NewListPods(a))
 	c.Aliases = []string{"ls"}
 	return c
 }

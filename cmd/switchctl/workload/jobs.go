@@ -57,6 +57,17 @@ func parseKind(mapper meta.RESTMapper, text string) (schema.GroupVersionKind, er
 	return mapping.GroupVersionKind, nil
 }
 
+// NewBatchJob is the batch Job of that name.
+func NewBatchJob(name string) JobRef {
+	return JobRef{kind: batchv1.SchemeGroupVersion.WithKind("Job"), name: name}
+}
+
+// Kind is the job's kind.
+func (j JobRef) Kind() schema.GroupVersionKind { return j.kind }
+
+// Name is the job's name.
+func (j JobRef) Name() string { return j.name }
+
 // String is TYPE.GROUP/NAME.
 func (j JobRef) String() string {
 	kind := strings.ToLower(j.kind.Kind)
@@ -77,8 +88,8 @@ func (j JobRef) IsOwnerOf(wl *kueue.Workload) bool {
 	return false
 }
 
-// findWorkloadOf is the newest workload of a job.
-func findWorkloadOf(ctx context.Context, hub *kubeclient.Client, namespace string, j JobRef) (*kueue.Workload, error) {
+// FindWorkloadOf is the newest workload of a job.
+func FindWorkloadOf(ctx context.Context, hub *kubeclient.Client, namespace string, j JobRef) (*kueue.Workload, error) {
 	var all kueue.WorkloadList
 	if err := kubeclient.ListObjects(ctx, hub, &all, client.InNamespace(namespace)); err != nil {
 		return nil, err
@@ -116,7 +127,7 @@ func FindWorkload(ctx context.Context, a *cli.App, hub *kubeclient.Client, text 
 		if err != nil {
 			return nil, err
 		}
-		return findWorkloadOf(ctx, hub, namespace, j)
+		return FindWorkloadOf(ctx, hub, namespace, j)
 	} else if ok {
 		text = name
 	}
@@ -124,8 +135,8 @@ func FindWorkload(ctx context.Context, a *cli.App, hub *kubeclient.Client, text 
 	err = hub.Get(ctx, client.ObjectKey{Namespace: namespace, Name: text}, wl)
 	if apierrors.IsNotFound(err) {
 		var asJob error
-		j := JobRef{kind: batchv1.SchemeGroupVersion.WithKind("Job"), name: text}
-		if wl, asJob = findWorkloadOf(ctx, hub, namespace, j); !apierrors.IsNotFound(asJob) {
+		j := NewBatchJob(text)
+		if wl, asJob = FindWorkloadOf(ctx, hub, namespace, j); !apierrors.IsNotFound(asJob) {
 			return wl, asJob
 		}
 	}

@@ -207,7 +207,7 @@ func awaitJobs(ctx context.Context, a *cli.App, hub *kubeclient.Client, document
 
 // Progress is how far a job is, in words, and whether that is what is waited for.
 func Progress(ctx context.Context, a *cli.App, hub *kubeclient.Client, namespace string, j JobRef, until string) (state string, done, failed bool, err error) {
-	wl, err := findWorkloadOf(ctx, hub, namespace, j)
+	wl, err := FindWorkloadOf(ctx, hub, namespace, j)
 	if exit.Code(err) == exit.NotFound {
 		return "submitted", false, false, nil
 	}
