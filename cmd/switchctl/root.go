@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"switchyard.dev/cmd/switchctl/access"
 	"switchyard.dev/cmd/switchctl/cli"
 	"switchyard.dev/cmd/switchctl/cluster"
 	"switchyard.dev/cmd/switchctl/exit"
@@ -81,7 +82,7 @@ As an executable named kubectl-switchyard on the PATH it is a plugin: kubectl sw
 		}
 	}
 	add(groupJobs, workload.NewSubmit(a), workload.NewExplain(a), pod.NewPods(a), pod.NewLogs(a), pod.NewEvents(a), pod.NewExec(a), pod.NewAttach(a),
-		pod.NewPortForward(a), pod.NewCopy(a))
+		pod.NewPortForward(a), pod.NewCopy(a), access.NewCommand(a))
 	add(groupQueues, queue.NewCommand(a), resource.NewList(a), resource.NewGet(a), resource.NewDescribe(a), resource.NewCreate(a),
 		resource.NewDelete(a), resource.NewStop(a), resource.NewResume(a),
 		resource.NewPassThrough(a, "edit", "Edit an object"), resource.NewPassThrough(a, "patch", "Change fields of an object"))
