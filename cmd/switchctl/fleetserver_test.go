@@ -18,10 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/httpstream/wsstream"
 	"k8s.io/apimachinery/pkg/util/remotecommand"
 	fakediscovery "k8s.io/client-go/discovery/fake"
 	"k8s.io/client-go/rest"
+	"k8s.io/streaming/pkg/httpstream/wsstream"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -253,6 +253,8 @@ func (s *fleetServer) connect(w http.ResponseWriter, r *http.Request) {
 		s.written = string(text)
 		s.mu.Unlock()
 		_, _ = stdout.Write(text)
+	case strings.HasPrefix(strings.Join(command, " "), "tar -xmf"):
+		_, _ = io.Copy(io.Discard, tar.NewReader(stdin)) // until the first file
 	case strings.HasPrefix(strings.Join(command, " "), "tar cf"):
 		archive := tar.NewWriter(stdout)
 		_ = archive.WriteHeader(&tar.Header{Name: "work/model", Mode: 0o600, Size: 5, Typeflag: tar.TypeReg})

@@ -229,6 +229,9 @@ func TestFilesAreCopiedThroughTheHub(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	x.fails("cp running-1:/broken "+local, 2, "command terminated with exit code 2")
+	x.fails("cp running-1:/work/model "+local+" -c bogus", exit.NotFound, "container bogus is not valid")
+	x.ok("cp " + local + " running-1:/work/")
+	x.fails("cp "+local+"/none running-1:/work/", exit.Failed, "doesn't exist in local filesystem")
 	x.fails("cp running-1:/a running-1:/b", exit.Usage, "one has to be a local file")
 	x.fails("cp /a ./b:c", exit.Usage, "neither is in a container")
 	x.fails("cp running-1: b", exit.Usage, "names no file in a container")

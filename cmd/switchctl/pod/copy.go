@@ -2,7 +2,6 @@ package pod
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/kubectl/pkg/cmd/cp"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+	"k8s.io/kubectl/pkg/cmd/util/podcmd"
 
 	"switchyard.dev/cmd/switchctl/cli"
 	"switchyard.dev/cmd/switchctl/exit"
@@ -46,50 +46,73 @@ func runCopy(ctx context.Context, a *cli.App, c *cobra.Command, args []string, o
 	if err != nil {
 		return err
 	}
+	if container, _ := podcmd.FindContainerByName(pod, o.Container); o.Container != "" && container == nil {
+		return exit.NotFoundf("container %s is not valid for pod %s out of: %s", o.Container, pod.Name, podcmd.AllContainerNames(pod))
+	}
 	args = append([]string(nil), args...)
 	args[at] = pod.Namespace + "/" + pod.Name + ":" + path
 	if err := o.Complete(cmdutil.NewFactory(t.getter()), c, args); err != nil {
 		return fmt.Errorf("copy from or to pod %s on %s: %w", pod.Name, t.place, err)
 	}
-	transfer := &transfer{remote: remote{ctx: ctx}}
-	o.Executor = transfer
-	cmdutil.BehaviorOnFatal(transfer.fail)
-	defer cmdutil.DefaultBehaviorOnFatal()
+	transfer := &transfer{remote: remote{ctx: ctx}, beside: at == 0, out: a.ErrOut}
+	defer transfer.end()
+	o.Executor, o.Out, o.ErrOut = transfer, transfer, transfer
 	err = o.Run()
 	switch failed := transfer.failure(); {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case failed != nil:
-		return failed
+		return withRemoteCode(failed)
 	}
 	return withRemoteCode(err)
 }
 
-// transfer is the part of a copy that runs beside kubectl's code, which would end the program by itself if it fails.
+// transfer runs the commands of a copy.
 type transfer struct {
 	remote
 
+	// beside tells that the command runs beside kubectl's code, which would end the program by itself if it failed: so it does where files
+	// come from a container.
+	beside bool
+
 	mu     sync.Mutex
+	out    io.Writer
+	ended  bool
 	failed error
 }
 
-// Execute implements exec.RemoteExecutor. That the program ends is no failure: a copy from a container is over with the end of the archive,
-// and does not wait for the command that made it.
-func (t *transfer) Execute(at *url.URL, config *rest.Config, in io.Reader, out, errOut io.Writer, tty bool, size remotecommand.TerminalSizeQueue) error {
-	err := t.remote.Execute(at, config, in, out, errOut, tty, size)
-	if t.ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
-
-// fail is called by kubectl's code in place of an end of the program.
-func (t *transfer) fail(message string, code int) {
+// Write implements io.Writer, for what the command in the container says.
+func (t *transfer) Write(text []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failed = &exit.Error{Code: code, Err: errors.New(strings.TrimPrefix(strings.TrimSpace(message), "error: "))}
+	if t.ended {
+		return len(text), nil
+	}
+	return t.out.Write(text)
 }
 
+// end is called when the copy is over: with the end of the archive, for which the command that made it need not have ended.
+func (t *transfer) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = true
+}
+
+// Execute implements exec.RemoteExecutor.
+func (t *transfer) Execute(at *url.URL, config *rest.Config, in io.Reader, out, errOut io.Writer, tty bool, size remotecommand.TerminalSizeQueue) error {
+	err := t.remote.Execute(at, config, in, out, errOut, tty, size)
+	if !t.beside {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.ended { // else the archive was whole
+		t.failed = err
+	}
+	return nil
+}
+
+// failure is how the last command beside kubectl's code failed.
 func (t *transfer) failure() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
