@@ -42,7 +42,7 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 	It("knows its workers and queues when switchctl has registered them and set them up", func(ctx SpecContext) {
 		for _, w := range workers {
 			switchctl(ctx, "cluster", "register", w.name, "--context", w.name, "--hub-context", "hub",
-				"--address", "https://"+w.ip+":6443", "--config", "workers", "--allow-logs", "--timeout", "6m")
+				"--address", "https://"+w.ip+":6443", "--config", "workers", "--access", "logs", "--timeout", "6m")
 		}
 		logf("both workers are registered and connected")
 		switchctl(ctx, "queue", "setup", "-f", "testdata/teams.yaml", "--yes")
