@@ -27,7 +27,7 @@ import (
 
 	clusterapi "switchyard.dev/admissioncheck/multikueue/cluster"
 	"switchyard.dev/admissioncheck/multikueue/kubeconfig"
-	accessapi "switchyard.dev/apis/access/v1alpha1"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
@@ -71,7 +71,7 @@ type worker struct {
 	// adopted are former hubs whose objects there are this hub's, as the MultiKueueCluster says now.
 	adopted []types.UID
 	// level is what the account may do, if the Secret says so.
-	level string
+	level workeraccess.Level
 }
 
 // errNoAccess says that the hub has no account to look after jobs on a cluster.
@@ -89,13 +89,13 @@ func (c *clusters) worker(ctx context.Context, name string) (*worker, error) {
 		return nil, fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
 	}
 	secret := &corev1.Secret{}
-	err := c.reader.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: accessapi.SecretName(name)}, secret)
+	err := c.reader.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: workeraccess.ViewerSecretName(name)}, secret)
 	if apierrors.IsNotFound(err) {
 		c.forget(name)
 		return nil, errNoAccess{name, "it has no account for that there"}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read Secret %s: %w", accessapi.SecretName(name), err)
+		return nil, fmt.Errorf("read Secret %s: %w", workeraccess.ViewerSecretName(name), err)
 	}
 	raw, ok := secret.Data[kueue.MultiKueueConfigSecretKey]
 	if !ok {
@@ -112,7 +112,7 @@ func (c *clusters) worker(ctx context.Context, name string) (*worker, error) {
 		c.known[name] = w
 	}
 	now := *w
-	now.level = secret.Labels[accessapi.AccessLabel]
+	now.level = workeraccess.Level(secret.Labels[workeraccess.LevelLabel])
 	for _, hub := range clusterapi.SplitNames(strings.TrimSpace(cluster.Annotations[switchyard.AdoptHubsAnnotation])) {
 		now.adopted = append(now.adopted, types.UID(hub))
 	}

@@ -37,7 +37,7 @@ import (
 	fakeclient "sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"switchyard.dev/admissioncheck/multikueue/hubworkload"
-	accessapi "switchyard.dev/apis/access/v1alpha1"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
@@ -242,7 +242,7 @@ func newHub(tb testing.TB, workers ...string) *hub {
 		h.workers[name] = w
 		h.create(tb, &kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: name}})
 		h.create(tb, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: accessapi.SecretName(name), Labels: map[string]string{accessapi.AccessLabel: accessapi.AccessExec}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: workeraccess.ViewerSecretName(name), Labels: map[string]string{workeraccess.LevelLabel: string(workeraccess.LevelExec)}},
 			Data:       map[string][]byte{kueue.MultiKueueConfigSecretKey: w.kubeconfig(tb)},
 		})
 	}
@@ -371,7 +371,7 @@ func (h *hub) ask(tb testing.TB, who, method, path string, header ...string) (in
 }
 
 func secretOf(cluster string) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: accessapi.SecretName(cluster)}}
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: workeraccess.ViewerSecretName(cluster)}}
 }
 
 func keyOf(obj client.Object) client.ObjectKey { return client.ObjectKeyFromObject(obj) }

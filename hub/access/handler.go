@@ -23,7 +23,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	accessapi "switchyard.dev/apis/access/v1alpha1"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -88,7 +88,7 @@ func newKinds(jobs []schema.GroupVersionKind, declared func() []schema.GroupVers
 func betweenKinds() []schema.GroupVersionKind {
 	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
 	return []schema.GroupVersionKind{
-		podKind, copyKind, apps.WithKind("ReplicaSet"), apps.WithKind("StatefulSet"),
+		podKind, copyKind, apps.WithKind("ReplicaSet"), apps.WithKind("Deployment"), apps.WithKind("StatefulSet"),
 		{Group: "batch", Version: "v1", Kind: "Job"},
 		{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"},
 		{Group: "ray.io", Version: "v1", Kind: "RayCluster"},
@@ -145,7 +145,7 @@ func (h *Handler) answer(w http.ResponseWriter, req *http.Request, r request, wh
 		return h.watch(ctx, w, req, r, cluster)
 	}
 	at, err := h.locate(ctx, request{target: r.target, resource: r.resource, namespace: r.namespace, name: r.name}, cluster, acceptMetadata)
-	if err == nil && r.target == targetConnect && at.worker.level == accessapi.AccessLogs {
+	if err == nil && r.target == targetConnect && at.worker.level == workeraccess.LevelLogs {
 		err = newStatus(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
 			"the hub's account on cluster %q may read logs, and not connect to containers; an administrator of both clusters can grant it: "+
 				"switchctl cluster register %s --access exec", at.worker.name, at.worker.name))

@@ -3,6 +3,7 @@ package access
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
@@ -396,7 +398,7 @@ func TestWithoutAnAccountTheAnswerSaysHowToGrantIt(t *testing.T) {
 	if err := h.client.Get(t.Context(), keyOf(secret), secret); err != nil {
 		t.Fatal(err)
 	}
-	secret.Labels["switchyard.dev/access"] = "logs"
+	secret.Labels[workeraccess.LevelLabel] = string(workeraccess.LevelLogs)
 	if err := h.client.Update(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
@@ -480,6 +482,40 @@ func TestEventsAreThoseAboutTheHubsJobs(t *testing.T) {
 	for name, want := range map[string]bool{"of-the-pod": true, "of-the-job": true, "of-the-copy": true, "of-a-predecessor": false, "of-a-secret": false} {
 		if got := strings.Contains(body, `"`+name+`"`); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestASelfSubjectAccessReviewAnswersForWhatIsServed(t *testing.T) {
+	h := newHub(t, "w1")
+	h.allow("alice", "get pods/log", "get secrets")
+	for _, tc := range []struct {
+		attributes string
+		allowed    bool
+	}{
+		{`"namespace":"team","verb":"get","resource":"pods","subresource":"log"`, true},
+		{`"namespace":"team","verb":"get","resource":"pods","subresource":"log","version":"v1"`, true},
+		{`"namespace":"team","verb":"get","resource":"pods","subresource":"log","version":"*"`, true},
+		{`"namespace":"team","verb":"get","resource":"pods"`, false},
+		{`"namespace":"team","verb":"get","resource":"secrets"`, false}, // not served, whatever the hub says
+		{`"verb":"get","resource":"pods","subresource":"log"`, false},
+	} {
+		body := `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{"resourceAttributes":{` + tc.attributes + `}}}`
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.server(t, "alice").URL+"/all/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusCreated {
+			t.Fatalf("%d %s %v", resp.StatusCode, raw, err)
+		}
+		if got := strings.Contains(string(raw), `"allowed":true`); got != tc.allowed {
+			t.Errorf("%s: %s", tc.attributes, raw)
 		}
 	}
 }

@@ -56,6 +56,12 @@ func (h *Handler) stream(w http.ResponseWriter, req *http.Request, r request, at
 		}
 		w = hijackable{w, phase}
 	}
+	defer func() {
+		// The proxy aborts an answer that was cut short, so that the caller notices. A caller that has left notices nothing.
+		if aborted := recover(); aborted != nil && (aborted != http.ErrAbortHandler || req.Context().Err() == nil) { //nolint:errorlint // a panic's value
+			panic(aborted)
+		}
+	}()
 	through.ServeHTTP(w, out)
 	return nil
 }

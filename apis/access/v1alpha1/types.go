@@ -17,19 +17,6 @@ func BasePath(cluster string) string {
 	return "/apis/" + GroupVersion.String() + "/clusters/" + cluster + "/proxy"
 }
 
-// What a hub's account to look after jobs on a worker may do, as the value of AccessLabel on the Secret with its kubeconfig.
-const (
-	// AccessLabel is on the Secret with the kubeconfig of the account.
-	AccessLabel = "switchyard.dev/access"
-	// AccessLogs lets the account read pods, their logs, events and jobs.
-	AccessLogs = "logs"
-	// AccessExec lets it also connect to containers.
-	AccessExec = "exec"
-)
-
-// SecretName is the Secret, in the namespace of the hub's program, with the kubeconfig of the account for a cluster.
-func SecretName(cluster string) string { return cluster + "-access" }
-
 // Cluster is a worker of the hub, by the name of its MultiKueueCluster, or AllClusters. It can be neither read nor written; its subresource proxy
 // passes requests on.
 //
