@@ -437,4 +437,3 @@ func fetch(ctx context.Context, url string) (string, error) {
 	raw, err := io.ReadAll(resp.Body)
 	return string(raw), err
 }
-
