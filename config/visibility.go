@@ -12,11 +12,22 @@ import (
 //go:embed visibility/apiservices.yaml
 var apiServices []byte
 
+//go:embed access/apiservice.yaml
+var accessAPIService []byte
+
+//go:embed access/roles.yaml
+var accessRoles []byte
+
 //go:embed rbac/user_roles.yaml
 var userRoles []byte
 
 // APIServices are what aggregates the API for pending workloads, in both versions, into that of a cluster.
 func APIServices() ([]*unstructured.Unstructured, error) { return readObjects(apiServices) }
+
+// Access is what aggregates the API by which people look after their jobs on workers into that of a hub, and lets them reach it.
+func Access() ([]*unstructured.Unstructured, error) {
+	return readObjects(bytes.Join([][]byte{accessAPIService, accessRoles}, []byte("\n---\n")))
+}
 
 // UserRoles are the ClusterRoles of people.
 func UserRoles() ([]*unstructured.Unstructured, error) { return readObjects(userRoles) }

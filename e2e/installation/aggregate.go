@@ -56,11 +56,22 @@ func aggregation(c *clusters.Cluster, p *Program) (client.Client, []client.Objec
 	if err != nil {
 		return nil, nil, err
 	}
+	if p.isHub {
+		access, err := config.Access()
+		if err != nil {
+			return nil, nil, err
+		}
+		services = append(services, access...)
+	}
 	objects := []client.Object{&corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "visibility-server"},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"},
 	}}
 	for _, service := range services {
+		if service.GetKind() != "APIService" {
+			objects = append(objects, service)
+			continue
+		}
 		if err := unstructured.SetNestedField(service.Object, int64(p.APIPort), "spec", "service", "port"); err != nil {
 			return nil, nil, fmt.Errorf("port of %s: %w", service.GetName(), err)
 		}
@@ -81,7 +92,7 @@ func waitServed(ctx context.Context, c *clusters.Cluster, objects []client.Objec
 	defer ticker.Stop()
 	for _, object := range objects {
 		service, ok := object.(*unstructured.Unstructured)
-		if !ok {
+		if !ok || service.GetKind() != "APIService" {
 			continue
 		}
 		group, _, _ := unstructured.NestedString(service.Object, "spec", "group")

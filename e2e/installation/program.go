@@ -36,6 +36,8 @@ type Program struct {
 	// APIPort is that of the program's own API server, on 127.0.0.1: see Aggregate.
 	APIPort int
 
+	// isHub tells that it is a hub's.
+	isHub   bool
 	command clusters.Command
 
 	mu      sync.Mutex
@@ -115,6 +117,7 @@ func Prepare(o Options) (*Program, error) {
 	log := filepath.Join(o.Cluster.Dir, name+".log")
 	return &Program{
 		Log: log, Metrics: "http://" + metrics.Addr(), Health: "http://" + health.Addr(), APIPort: visibility.Number,
+		isHub: filepath.Base(o.Binary) == "hub",
 		command: clusters.Command{
 			Name: o.Cluster.Name + "/" + name, Path: o.Binary, Log: log,
 			Args: []string{"--config=" + file, "--kubeconfig=" + kubeconfig},

@@ -184,6 +184,10 @@ var _ = Describe("access through the hub", Ordered, ContinueOnFailure, func() {
 	)
 
 	BeforeAll(func(ctx SpecContext) {
+		Expect(installation.Aggregate(ctx, hub.Cluster, hub.Program)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(installation.Disaggregate(ctx, hub.Cluster, hub.Program)).To(Succeed())
+		}, NodeTimeout(time.Minute))
 		grantAccess(ctx, w1, workeraccess.LevelExec)
 		grantAccess(ctx, w2, workeraccess.LevelLogs)
 		t, others = newTeamOf(ctx, 4, 4, 0), newTeamOf(ctx, 4, 4, 0)
@@ -236,7 +240,7 @@ var _ = Describe("access through the hub", Ordered, ContinueOnFailure, func() {
 			in.Stdin = strings.NewReader("through and back\n")
 			Expect(in.Output()).To(BeEquivalentTo("through and back\n"))
 			_, err := alice.kubectl(ctx, "exec", pod, "--", "sh", "-c", "exit 3")
-			Expect(err).To(MatchError(ContainSubstring("exit code 3")))
+			Expect(err).To(MatchError(ContainSubstring("exit status 3")))
 
 			file := filepath.Join(GinkgoT().TempDir(), "file")
 			Expect(os.WriteFile(file, bytes.Repeat([]byte("0123456789abcdef"), 1<<16), 0o600)).To(Succeed())
@@ -342,7 +346,7 @@ var _ = Describe("access through the hub", Ordered, ContinueOnFailure, func() {
 		Expect(err).NotTo(HaveOccurred())
 		direct := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 		ask := func(header http.Header) (int, string) {
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, hub.Program.APIs+accessapi.BasePath("all")+"/api/v1/namespaces/"+t.name+"/pods/"+pod+"/log", http.NoBody)
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d", hub.Program.APIPort)+accessapi.BasePath("all")+"/api/v1/namespaces/"+t.name+"/pods/"+pod+"/log", http.NoBody)
 			Expect(err).NotTo(HaveOccurred())
 			req.Header = header
 			resp, err := direct.Do(req)
@@ -390,12 +394,12 @@ var _ = Describe("access through the hub", Ordered, ContinueOnFailure, func() {
 		Eventually(func() (string, error) { return alice.kubectl(ctx, "logs", pod) }).WithContext(ctx).Should(ContainSubstring("a container of cluster w1"))
 	}, SpecTimeout(3*time.Minute))
 
-	It("serves a hundred followers, and dispatches meanwhile", func(ctx SpecContext) {
+	It("serves many followers, and dispatches meanwhile", func(ctx SpecContext) {
 		config, err := clientcmd.BuildConfigFromFlags("", alice.kubeconfig)
 		Expect(err).NotTo(HaveOccurred())
 		clientset, err := kubernetes.NewForConfig(config)
 		Expect(err).NotTo(HaveOccurred())
-		const followers = 100
+		const followers = 20 // each takes kwok one of the machine's few inotify instances
 		seen, slowest := make(chan time.Duration, followers), time.Duration(0)
 		for range followers {
 			began := time.Now()
@@ -413,7 +417,7 @@ var _ = Describe("access through the hub", Ordered, ContinueOnFailure, func() {
 				}
 			}()
 		}
-		AddReportEntry("slowest beginning of a hundred logs", slowest.String())
+		AddReportEntry("slowest beginning of a log", slowest.String())
 		Expect(w1.WriteLog("to all of them")).To(Succeed())
 		for range followers {
 			Eventually(seen).WithContext(ctx).Should(Receive())

@@ -11,7 +11,9 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
@@ -109,6 +111,13 @@ func apiGroups(served map[schema.GroupVersion][]metav1.APIResource) []metav1.API
 	return groups
 }
 
+// reviewCodecs read reviews.
+var reviewCodecs = func() serializer.CodecFactory {
+	known := runtime.NewScheme()
+	known.AddKnownTypes(authorizationv1.SchemeGroupVersion, &authorizationv1.SelfSubjectAccessReview{})
+	return serializer.NewCodecFactory(known)
+}()
+
 // maxReview is the largest SelfSubjectAccessReview that is read, in bytes.
 const maxReview = 64 << 10
 
@@ -117,10 +126,10 @@ func (h *Handler) answerReview(w http.ResponseWriter, req *http.Request, who use
 	raw, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReview))
 	review := &authorizationv1.SelfSubjectAccessReview{}
 	if err == nil {
-		err = json.Unmarshal(raw, review)
+		_, _, err = reviewCodecs.UniversalDeserializer().Decode(raw, nil, review) // kubectl sends it in binary
 	}
 	if err != nil {
-		return apierrors.NewBadRequest(fmt.Sprintf("this is no SelfSubjectAccessReview in JSON: %v", err))
+		return apierrors.NewBadRequest(fmt.Sprintf("this is no SelfSubjectAccessReview: %s", plainText(err.Error())))
 	}
 	a := authorizer.AttributesRecord{User: who}
 	if wanted := review.Spec.ResourceAttributes; wanted != nil {
