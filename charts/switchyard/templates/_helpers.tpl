@@ -27,10 +27,23 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if not .Values.visibility.enabled -}}
 {{- $_ := set $c "featureGates" (mergeOverwrite (default dict $c.featureGates) (dict "VisibilityOnDemand" false)) -}}
 {{- end -}}
+{{- if and (eq .Values.role "hub") (not .Values.access.enabled) -}}
+{{- $_ := set $c "multiKueue" (mergeOverwrite (default dict $c.multiKueue) (dict "access" (dict "enable" false))) -}}
+{{- end -}}
 {{- with .Values.featureGates -}}
 {{- $_ := set $c "featureGates" (mergeOverwrite (default dict $c.featureGates) .) -}}
 {{- end -}}
 {{- toYaml $c -}}
+{{- end }}
+
+{{/* "true" on a hub by which people look after their jobs on workers. */}}
+{{- define "switchyard.servesAccess" -}}
+{{- if and (eq .Values.role "hub") .Values.access.enabled -}}true{{- end -}}
+{{- end }}
+
+{{/* "true" if the program has an API of its own, for pending workloads or for access. */}}
+{{- define "switchyard.servesAPI" -}}
+{{- if or .Values.visibility.enabled (include "switchyard.servesAccess" .) -}}true{{- end -}}
 {{- end }}
 
 {{/* The facts of the Configuration on which other objects depend, as a dict in YAML. */}}
