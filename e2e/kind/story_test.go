@@ -89,6 +89,8 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 		logf("a JobSet ran")
 	}, NodeTimeout(10*time.Minute))
 
+	It("lets users look into a Job's container through the hub", looksInside, NodeTimeout(12*time.Minute))
+
 	It("stops a Job on its worker for a more urgent one, and runs it again later", preempts, NodeTimeout(12*time.Minute))
 
 	It("runs every Job once although the hub's program is killed while it dispatches", survivesTheHubsDeath, NodeTimeout(12*time.Minute))
