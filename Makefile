@@ -92,11 +92,11 @@ bench: controlplane build ## Benchmarks: the core's, hostile workers, then dispa
 # SCALE=1 is the whole: 1,000 Jobs on 3 workers and 500 on 2, with each dispatcher. HUB and WORKER measure other programs
 # too, on a stage of their own; e2e/bench/DESIGN.md has the other variables.
 .PHONY: bench-dispatch
-bench-dispatch: controlplane build ## Many Jobs on real API servers: STAGES=3x1000,2x500 SCALE=0.1 DISPATCHERS=AllAtOnce,BestFit HUB= WORKER=
+bench-dispatch: controlplane build ## Many Jobs on real API servers: STAGES=3x1000,2x500 SCALE=0.1 DISPATCHERS=AllAtOnce,BestFit HUB= WORKER= FOLLOWERS=100
 	@echo "many Jobs on real API servers"
 	go test -count=1 -timeout 2h -v -run '^TestDispatchLoadBench$$' ./e2e/bench -args -bench-dispatch=$(or $(STAGES),2x500) \
 		-bench-scale=$(or $(SCALE),0.1) -bench-dispatcher=$(if $(DISPATCHERS),$(DISPATCHERS),AllAtOnce,BestFit) \
-		-bench-hub='$(value HUB)' -bench-worker='$(value WORKER)'
+		-bench-hub='$(value HUB)' -bench-worker='$(value WORKER)' -bench-followers=$(or $(FOLLOWERS),0)
 
 .PHONY: bench-kinds
 bench-kinds: controlplane operators build ## Jobs of several kinds on real API servers, beside Jobs: the variables of bench-dispatch

@@ -51,6 +51,8 @@ type runningController struct {
 	stop func() error
 	// died reports an end that was not asked for.
 	died func() error
+	// program is Switchyard's own; nil for another.
+	program *installation.Program
 }
 
 func (c controllerSpec) start(ctx context.Context, cluster *clusters.Cluster, programs string) (*runningController, error) {
@@ -83,7 +85,7 @@ func (c controllerSpec) start(ctx context.Context, cluster *clusters.Cluster, pr
 		}
 		return nil
 	}
-	return &runningController{user: "switchyard-" + name, pid: pid, stop: program.Stop, died: died}, nil
+	return &runningController{user: "switchyard-" + name, pid: pid, stop: program.Stop, died: died, program: program}, nil
 }
 
 func removeWebhooks(ctx context.Context, cluster *clusters.Cluster) error {

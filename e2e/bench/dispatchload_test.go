@@ -29,6 +29,7 @@ var (
 	benchHubConfig    = flag.String("bench-hub-config", "", "file with its Configuration; the same names, $METRICS and $HEALTH are replaced")
 	benchWorkerConfig = flag.String("bench-worker-config", "", "file with the Configuration of its workers")
 	benchWorkerCRDs   = flag.String("bench-worker-crds", "", "directory with CRDs and webhooks of the workers, if they are not the hub's (-bench-crds)")
+	benchFollowers    = flag.Int("bench-followers", 0, "so many clients follow the log of a Job on a worker through Switchyard's hub meanwhile")
 	benchOurs         = flag.String("bench-config", "", "file with a Configuration that is laid over Switchyard's hub and workers")
 )
 
@@ -70,6 +71,18 @@ func measureFleet(t *testing.T, c fleetSpec, stage, programs string) {
 	}()
 	if err := a.createObjects(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if *benchFollowers > 0 && a.hub.program != nil {
+		stop, err := a.followLog(t.Context(), *benchFollowers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		}()
+		c.name += fmt.Sprintf(", %d followers of a log", *benchFollowers)
 	}
 	var runs []trafficResult
 	defer func() { // what was measured is worth telling whatever came after it

@@ -24,7 +24,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	accessapi "switchyard.dev/apis/access/v1alpha1"
@@ -33,32 +32,12 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// grantAccess gives the hub an account to show its users their jobs on a worker, as "cluster register --access" does.
+// grantAccess lets the hub show its users their jobs on a worker.
 func grantAccess(ctx context.Context, w *installation.Site, level workeraccess.Level) {
 	GinkgoHelper()
-	viewer := workeraccess.Viewer{
-		Namespace: installation.Namespace, ServiceAccount: "switchyard-access", Level: level,
-		Jobs: []workeraccess.JobResource{{Group: "batch", Resource: "jobs"}, {Group: "jobset.x-k8s.io", Resource: "jobsets"}},
-	}
-	kubeconfig, err := w.ServiceAccountKubeconfig(ctx, clusters.ServiceAccount{
-		Namespace: viewer.Namespace, Name: viewer.ServiceAccount, Rules: workeraccess.ViewerRules(level, viewer.Jobs...),
-	})
-	Expect(err).NotTo(HaveOccurred())
-	kubeconfig, err = clusters.ThroughProxy(kubeconfig, w.Link.Addr())
-	Expect(err).NotTo(HaveOccurred())
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: installation.Namespace, Name: workeraccess.ViewerSecretName(w.Name),
-			Labels: map[string]string{workeraccess.LevelLabel: string(level)},
-		},
-		Data: map[string][]byte{kueue.MultiKueueConfigSecretKey: kubeconfig},
-	}
-	Expect(hub.Create(ctx, secret)).To(Succeed())
+	Expect(installation.GrantAccess(ctx, hub.Cluster, w.Cluster, level, w.Link.Addr())).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) {
-		Expect(hub.Delete(ctx, secret)).To(Succeed())
-		for _, object := range viewer.Objects() {
-			Expect(client.IgnoreNotFound(w.Delete(ctx, object))).To(Succeed())
-		}
+		Expect(installation.RevokeAccess(ctx, hub.Cluster, w.Cluster)).To(Succeed())
 	}, NodeTimeout(time.Minute))
 }
 
