@@ -21,6 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -191,6 +192,7 @@ var _ = Describe("access through the hub", Ordered, ContinueOnFailure, func() {
 		Expect(alice.kubectl(ctx, "get", "job", "train")).To(MatchRegexp(`train.*w1`))
 		Expect(alice.kubectl(ctx, "describe", "pod", pod)).To(ContainSubstring("Scheduled"))
 		Expect(alice.kubectl(ctx, "events")).To(ContainSubstring(pod))
+		Expect(alice.kubectl(ctx, "get", "events")).To(ContainSubstring(pod))
 		Expect(alice.kubectl(ctx, "auth", "can-i", "get", "pods", "--subresource=log")).To(ContainSubstring("yes"))
 		_, err := bob.kubectl(ctx, "auth", "can-i", "get", "pods", "--subresource=log")
 		Expect(err).To(HaveOccurred())
@@ -275,6 +277,13 @@ var _ = Describe("access through the hub", Ordered, ContinueOnFailure, func() {
 		raw, err := clientset.CoreV1().Pods(t.name).GetLogs(pod, &corev1.PodLogOptions{}).DoRaw(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(raw)).To(ContainSubstring("a container of cluster w1"))
+		cached := informers.NewSharedInformerFactoryWithOptions(clientset, 0, informers.WithNamespace(t.name))
+		lister := cached.Core().V1().Pods().Lister().Pods(t.name)
+		cached.StartWithContext(ctx)
+		for kind, synced := range cached.WaitForCacheSyncWithContext(ctx).Synced {
+			Expect(synced).To(BeTrue(), kind.String())
+		}
+		Expect(lister.Get(pod)).To(HaveField("Status.Phase", corev1.PodRunning))
 	}, SpecTimeout(time.Minute))
 
 	It("denies what the hub does not allow", func(ctx SpecContext) {

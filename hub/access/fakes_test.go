@@ -192,7 +192,11 @@ func (w *fakeWorker) read(out http.ResponseWriter, r *http.Request) {
 	if strings.Contains(r.Header.Get("Accept"), "as=Table") {
 		rows := []any{}
 		for _, item := range items {
-			rows = append(rows, map[string]any{"cells": []any{"a cell"}, "object": item})
+			object := item
+			if fields, ok := item.(map[string]any); ok && r.URL.Query().Get("includeObject") != "Object" {
+				object = map[string]any{"kind": "PartialObjectMetadata", "metadata": fields["metadata"]}
+			}
+			rows = append(rows, map[string]any{"cells": []any{"a cell"}, "object": object})
 		}
 		list = map[string]any{
 			"apiVersion": "meta.k8s.io/v1", "kind": "Table", "metadata": map[string]any{"resourceVersion": "7"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,11 +33,16 @@ func NewGroup(configure func(ctrl.Manager) (Config, error)) apiserver.NewGroup {
 	}
 }
 
+// declaredTimeout is how long the cache of JobKinds may take to be filled, when the program starts.
+const declaredTimeout = 2 * time.Second
+
 // declaredKinds returns what reads the kinds that JobKinds declare, from the program's cache.
 func declaredKinds(reader client.Reader) func() []schema.GroupVersionKind {
 	return func() []schema.GroupVersionKind {
+		ctx, cancel := context.WithTimeout(context.Background(), declaredTimeout)
+		defer cancel()
 		list := &switchyard.JobKindList{}
-		if err := reader.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {
+		if err := reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return nil // the cache is not filled yet
 		}
 		var kinds []schema.GroupVersionKind

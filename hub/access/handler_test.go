@@ -478,10 +478,12 @@ func TestEventsAreThoseAboutTheHubsJobs(t *testing.T) {
 	about("of-the-copy", "Workload", kueue.GroupVersion.String(), "job-train", "copy-train")
 	about("of-a-predecessor", "Pod", "v1", "train-0", "another-uid")
 	about("of-a-secret", "Secret", "v1", "x", "remote-job-train")
-	_, body, _ := h.ask(t, "alice", http.MethodGet, "/api/v1/namespaces/team/events")
-	for name, want := range map[string]bool{"of-the-pod": true, "of-the-job": true, "of-the-copy": true, "of-a-predecessor": false, "of-a-secret": false} {
-		if got := strings.Contains(body, `"`+name+`"`); got != want {
-			t.Errorf("%s: %v, want %v", name, got, want)
+	for _, accept := range []string{"application/json", "application/json;as=Table;v=v1;g=meta.k8s.io"} {
+		_, body, _ := h.ask(t, "alice", http.MethodGet, "/api/v1/namespaces/team/events", "Accept", accept)
+		for name, want := range map[string]bool{"of-the-pod": true, "of-the-job": true, "of-the-copy": true, "of-a-predecessor": false, "of-a-secret": false} {
+			if got := strings.Contains(body, `"`+name+`"`); got != want {
+				t.Errorf("%s: %s: %v, want %v", accept, name, got, want)
+			}
 		}
 	}
 }

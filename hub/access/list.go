@@ -17,6 +17,9 @@ import (
 // maxList is how much of one worker's objects an answer may have, in bytes.
 const maxList = 64 << 20
 
+// maxWarnings is how many workers that did not answer are named.
+const maxWarnings = 10
+
 // part is what one worker gives to a list.
 type part struct {
 	cluster string
@@ -33,7 +36,7 @@ func (h *Handler) list(ctx context.Context, w http.ResponseWriter, req *http.Req
 	if !ok {
 		return notAcceptable()
 	}
-	query, err := selection(req.URL.Query())
+	query, err := selection(r, req.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -152,8 +155,9 @@ func writeList(w http.ResponseWriter, req *http.Request, r request, accept strin
 			defer p.release()
 		}
 		if p.err != nil {
-			failures = append(failures, p.err)
-			w.Header().Add("Warning", warning(p.err))
+			if failures = append(failures, p.err); len(failures) <= maxWarnings {
+				w.Header().Add("Warning", warning(p.err))
+			}
 			continue
 		}
 		versions[p.cluster] = p.head.Metadata.ResourceVersion
@@ -222,9 +226,13 @@ func warning(err error) string {
 	return fmt.Sprintf(`299 - "%.400s"`, text)
 }
 
-// selection returns what of a caller's query goes to a worker with a list or a watch.
-func selection(from url.Values) (url.Values, error) {
+// selection returns what of a caller's query goes to a worker with a list or a watch. The rows of a table of events have whole events, because their
+// metadata does not say what they are about.
+func selection(r request, from url.Values) (url.Values, error) {
 	to := url.Values{}
+	if isEvents(r.resource) || from.Get("includeObject") == string(metav1.IncludeObject) {
+		to.Set("includeObject", string(metav1.IncludeObject))
+	}
 	for _, key := range []string{"labelSelector", "fieldSelector"} {
 		if value := from.Get(key); value != "" {
 			to.Set(key, value)

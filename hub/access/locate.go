@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -115,7 +116,11 @@ func (h *Handler) look(ctx context.Context, r request, cluster, accept string) f
 		return f
 	}
 	defer leave()
-	raw, release, err := w.fetch(ctx, w.url(nil, resourceParts(r.resource, r.namespace, r.name)...), accept, maxObject)
+	var query url.Values
+	if isEvents(r.resource) {
+		query = url.Values{"includeObject": {string(metav1.IncludeObject)}}
+	}
+	raw, release, err := w.fetch(ctx, w.url(query, resourceParts(r.resource, r.namespace, r.name)...), accept, maxObject)
 	if apierrors.IsNotFound(err) {
 		return f
 	}

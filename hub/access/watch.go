@@ -54,7 +54,7 @@ func (h *Handler) watch(ctx context.Context, w http.ResponseWriter, req *http.Re
 	if !ok {
 		return notAcceptable()
 	}
-	query, err := selection(req.URL.Query())
+	query, err := selection(r, req.URL.Query())
 	if err != nil {
 		return err
 	}
