@@ -51,7 +51,7 @@ func TestAKubeconfigLeadsThroughTheHubWithTheUsersOwnCredentials(t *testing.T) {
 	golden(t, "access-kubeconfig.txt", x.ok("access kubeconfig"))
 	for _, c := range []struct{ line, context, server, namespace string }{
 		{"-n other", "hub-fleet", "https://hub.example.com:6443/apis/access.switchyard.dev/v1alpha1/clusters/all/proxy", "other"},
-		{"--cluster-name w1", "hub-w1", "https://hub.example.com:6443/apis/access.switchyard.dev/v1alpha1/clusters/w1/proxy", "team"},
+		{"--cluster w1", "hub-w1", "https://hub.example.com:6443/apis/access.switchyard.dev/v1alpha1/clusters/w1/proxy", "team"},
 		{"--context far", "far-fleet", "https://rancher.example.com/k8s/clusters/c-1/apis/access.switchyard.dev/v1alpha1/clusters/all/proxy", "team"},
 		{"--server https://port.example.com:9444", "hub-fleet", "https://port.example.com:9444/apis/access.switchyard.dev/v1alpha1/clusters/all/proxy", "team"},
 	} {
@@ -122,6 +122,6 @@ func TestAKubeconfigIsPrintedForAHubThatMayServeItLater(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "current-context: hub-fleet") || !strings.Contains(errs, "chart value access.enabled=true") {
 		t.Errorf("code %d\n%s%s", code, out, errs)
 	}
-	x.fails("access kubeconfig --cluster-name W_1", exit.Usage, "cannot be a cluster's name")
+	x.fails("access kubeconfig --cluster W_1", exit.Usage, "cannot be a cluster's name")
 	x.fails("access kubeconfig --server nowhere", exit.Usage, "is no server's URL")
 }

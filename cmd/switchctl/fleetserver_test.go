@@ -37,6 +37,8 @@ type fleetServer struct {
 	sites map[string]*kubeclient.Client
 	// refuses is the error that answers requests of which cluster and path end so.
 	refuses map[string]*apierrors.StatusError
+	// refuseOnce tells that each of them is answered once.
+	refuseOnce bool
 
 	mu sync.Mutex
 	// asked are the requests, without discovery, as METHOD PATH?QUERY below the base path's proxy, each with its cluster in front.
@@ -102,6 +104,11 @@ func (s *fleetServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	for end, err := range s.refuses {
 		if strings.HasSuffix(cluster+path, end) {
+			s.mu.Lock()
+			if s.refuseOnce {
+				delete(s.refuses, end)
+			}
+			s.mu.Unlock()
 			answer(w, int(err.ErrStatus.Code), err.ErrStatus)
 			return
 		}

@@ -179,6 +179,36 @@ func TestOneClusterThatDoesNotAnswerHidesNoOthers(t *testing.T) {
 	}
 }
 
+func TestAContainerThatIsAboutToStartIsWaitedForIfItsLogIsFollowed(t *testing.T) {
+	x := aHub(t)
+	s := x.withFleet(map[string][]client.Object{"w1": {aPod("running-a-0")}})
+	s.refuseOnce = true
+	starting := apierrors.NewBadRequest(`cluster "w1": container "main" in pod "running-a-0" is waiting to start: ContainerCreating`)
+	s.refuses["/log"] = starting
+	x.fails("logs jobset/running", exit.Failed, "is waiting to start: ContainerCreating")
+	s.refuses["/log"] = starting
+	if out := x.ok("logs jobset/running -f"); out != "log of running-a-0/main follow=true\n" {
+		t.Errorf("%q", out)
+	}
+	s.refuses["/log"] = apierrors.NewBadRequest(`container "main" in pod "running-a-0" is waiting to start: trying and failing to pull image`)
+	x.fails("logs jobset/running -f", exit.Failed, "trying and failing to pull image")
+}
+
+func TestOfSeveralPodsOfANameOneIsChosenByItsCluster(t *testing.T) {
+	x := aHub(t)
+	s := x.withFleet(map[string][]client.Object{"w1": {aPod("twin")}, "w2": {aPod("twin")}})
+	s.refuses["all/api/v1/namespaces/team/pods/twin"] = &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusConflict, Reason: metav1.StatusReasonConflict, Message: `pods "twin" is on clusters w1, w2: choose one: switchctl access kubeconfig --cluster w1`,
+	}}
+	if code, _, errs := x.run("logs pod/twin"); code != exit.Failed || !strings.Contains(errs, `pods "twin" is on clusters w1, w2: choose`) || strings.Contains(errs, "hint:") {
+		t.Errorf("code %d: %s", code, errs)
+	}
+	x.ok("logs pod/twin --cluster-name w2")
+	if last := s.requests()[len(s.requests())-1]; !strings.HasPrefix(last, "w2: ") {
+		t.Error(last)
+	}
+}
+
 func TestErrorsOfTheHubAreShownWithTheirAdviceAndNoOther(t *testing.T) {
 	x := aHub(t)
 	s := x.withFleet(map[string][]client.Object{"w1": {aPod("running-a-0")}})

@@ -163,9 +163,16 @@ var _ = Describe("switchctl", Ordered, ContinueOnFailure, func() {
 		Eventually(func() string {
 			return at.expectPrinted(ctx, in("list", "pods", "--for", "jobset/parts", "--worker-context", setAt, "--no-headers")...)
 		}).WithContext(ctx).Should(MatchRegexp(`^(parts-workers-\d-\S+ .* Running .*\n){2}$`))
-		for _, command := range [][]string{{"list", "pods", "--for", "job/train"}, {"logs", "job/train"}, {"logs", "jobset/parts"}} {
+		Expect(at.expectPrinted(ctx, in("pods", "job/train", "--worker-context", worker, "--no-headers")...)).To(MatchRegexp(`^train-\w+ .* ` + worker + ` *\n`))
+		for _, command := range [][]string{
+			{"list", "pods", "--for", "job/train"}, {"pods"}, {"logs", "job/train"}, {"logs", "jobset/parts"}, {"exec", "job/train", "--", "id"},
+			{"attach", "job/train"}, {"port-forward", "job/train", "8080"}, {"cp", "job/train:/etc/hostname", "hostname"},
+		} {
 			Expect(at.expectFailure(ctx, 1, in(command...)...)).To(ContainSubstring("pass --worker-context"), "%v", command)
 		}
+		kubeconfig, warning := at.types(ctx, 0, in("access", "kubeconfig")...)
+		Expect(kubeconfig).To(ContainSubstring("/apis/access.switchyard.dev/v1alpha1/clusters/all/proxy"))
+		Expect(warning).To(ContainSubstring("access.enabled=true"))
 		Eventually(func() string {
 			return at.expectPrinted(ctx, in("events", "jobset/parts", "--worker-context", setAt)...)
 		}).WithContext(ctx).

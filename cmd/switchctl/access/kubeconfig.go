@@ -45,8 +45,8 @@ port takes tokens, and no client certificates.`,
 		Args: cobra.NoArgs,
 	}
 	o := &kubeconfigOptions{}
-	c.Flags().StringVar(&o.cluster, "cluster-name", "", "Only this worker cluster; the context is CONTEXT-CLUSTER")
-	_ = c.RegisterFlagCompletionFunc("cluster-name", a.CompleteClusters)
+	c.Flags().StringVar(&o.cluster, "cluster", "", "Only this worker cluster; the context is CONTEXT-CLUSTER")
+	_ = c.RegisterFlagCompletionFunc("cluster", a.CompleteClusters)
 	c.Flags().BoolVar(&o.merge, "merge", false, "Put the context into your own kubeconfig instead, with the user that is there; the current context stays")
 	c.RunE = a.RunE(func(context.Context, []string) error { return runKubeconfig(a, o) })
 	return c
@@ -55,7 +55,7 @@ port takes tokens, and no client certificates.`,
 // runKubeconfig prints the kubeconfig, or puts its context into the caller's.
 func runKubeconfig(a *cli.App, o *kubeconfigOptions) error {
 	if problems := validation.IsDNS1123Subdomain(o.cluster); o.cluster != "" && len(problems) > 0 {
-		return exit.Usagef("--cluster-name: %q cannot be a cluster's name: %s", o.cluster, problems[0])
+		return exit.Usagef("--cluster: %q cannot be a cluster's name: %s", o.cluster, problems[0])
 	}
 	hub, err := currentHub(a)
 	if err != nil {
@@ -100,7 +100,7 @@ func currentHub(a *cli.App) (*way, error) {
 	if current == nil {
 		current = clientcmdapi.NewContext()
 	}
-	if found := raw.Clusters[cmp.Or(*f.ClusterName, current.Cluster)]; found != nil {
+	if found := raw.Clusters[current.Cluster]; found != nil {
 		w.cluster = found.DeepCopy()
 	}
 	w.userName = cmp.Or(*f.AuthInfoName, current.AuthInfo, "user")

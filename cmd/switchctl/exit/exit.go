@@ -100,10 +100,10 @@ func AdviceFor(err error) string {
 		return "is there a kubeconfig, and does it have a current context? Set KUBECONFIG, or pass --kubeconfig or --context"
 	case errors.As(err, &noMatch):
 		return "the cluster does not serve this kind: is the context the hub's (--context), and is Switchyard installed there?"
+	case isAdvised(err):
+		return ""
 	case apierrors.IsUnauthorized(err):
 		return "the cluster does not accept these credentials: log in again, or choose others with --context or --user"
-	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "switchctl "):
-		return "" // the hub has said what to do
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), `"clusters/proxy"`):
 		return "ask for the right to get and create clusters/proxy of access.switchyard.dev: with it users look after their jobs through the hub"
 	case apierrors.IsForbidden(err) && !isAdmissionDenied(err):
@@ -116,6 +116,16 @@ func AdviceFor(err error) string {
 		return "the API server cannot be reached: check the address that the context has, and the network in between"
 	}
 	return ""
+}
+
+// isAdvised tells of an answer of the hub's program that says itself what to do.
+func isAdvised(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	message := status.Status().Message
+	return strings.Contains(message, ": switchctl ") || strings.Contains(message, "it takes the right to do that on the hub")
 }
 
 // isAdmissionDenied reports whether a webhook or policy refused an object. That has the code of missing rights but is not: a

@@ -3,6 +3,8 @@ package kubeclient
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +18,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/worker/kube"
 )
 
 const (
@@ -47,6 +51,19 @@ func CheckAccessAPI(hub *Client) error {
 	return nil
 }
 
+// fleetWarnings shows what a hub says of workers that did not answer. To look at the others' pods is no failure then.
+type fleetWarnings struct{ out io.Writer }
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (w fleetWarnings) HandleWarningHeader(code int, _, text string) {
+	if code == warnMiscellaneous && text != "" {
+		_, _ = fmt.Fprintln(w.out, "warning:", kube.SanitizeForTerminal(text))
+	}
+}
+
+// warnMiscellaneous is the code of every warning of an API server (RFC 7234).
+const warnMiscellaneous = 299
+
 // newFleetClient reaches the pods of a hub's jobs through the hub.
 func newFleetClient(hub *Client, cluster string) (*Client, error) {
 	if err := CheckAccessAPI(hub); err != nil {
@@ -54,6 +71,7 @@ func newFleetClient(hub *Client, cluster string) (*Client, error) {
 	}
 	config := rest.CopyConfig(hub.Config)
 	config.Host = strings.TrimSuffix(config.Host, "/") + AccessPath(cluster)
+	config.WarningHandler = fleetWarnings{os.Stderr}
 	return newClient(config, client.Options{Scheme: Scheme()})
 }
 

@@ -121,12 +121,14 @@ func isDefaultServer(config *rest.Config, raw clientcmdapi.Config, flags *generi
 		!found && *flags.APIServer == "" && *flags.ClusterName == ""
 }
 
-// newClient is a client with limits fit for one person. Warnings of the API server are not shown.
+// newClient is a client with limits fit for one person. Warnings of the API server are not shown, unless the configuration says so.
 func newClient(config *rest.Config, options client.Options) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = "switchctl"
 	config.QPS, config.Burst = 50, 100
-	config.WarningHandler = rest.NoWarnings{} // v1beta1 warnings of others' objects are no news here
+	if config.WarningHandler == nil {
+		config.WarningHandler = rest.NoWarnings{} // v1beta1 warnings of others' objects are no news here
+	}
 	c, err := client.New(config, options)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", config.Host, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/kubectl/pkg/cmd/logs"
 	"k8s.io/kubectl/pkg/cmd/util/podcmd"
@@ -150,13 +151,23 @@ func streamLogs(ctx context.Context, a *cli.App, t target, sources []logSource, 
 			if o.Prefix || len(sources) > 1 {
 				out.before = fmt.Sprintf("[%s/%s] ", s.pod, s.container)
 			}
-			if err := logs.DefaultConsumeRequest(ctx, s.request, out); err != nil {
+			err := logs.DefaultConsumeRequest(ctx, s.request, out)
+			for o.Follow && isStarting(err) && a.Sleep(ctx, a.PollInterval) == nil {
+				err = logs.DefaultConsumeRequest(ctx, s.request, out)
+			}
+			if err != nil {
 				return fmt.Errorf("read the log of pod %s on %s: %w", s.pod, t.place, err)
 			}
 			return nil
 		})
 	}
 	return group.Wait()
+}
+
+// isStarting tells of a container that will have a log soon. A kubelet has no other way to say so.
+func isStarting(err error) bool {
+	return apierrors.IsBadRequest(err) &&
+		(strings.HasSuffix(err.Error(), "is waiting to start: ContainerCreating") || strings.HasSuffix(err.Error(), "is waiting to start: PodInitializing"))
 }
 
 // lineWriter writes whole lines, each behind a prefix. It is given lines; the last may have no end.

@@ -15,14 +15,15 @@ import (
 	"switchyard.dev/cmd/switchctl/workload"
 )
 
-// workerAccess is how users get to a worker with credentials of their own.
-type workerAccess struct{ kubeconfig, context string }
+// workerAccess is how users get to a worker: through the hub, or with credentials of their own.
+type workerAccess struct{ kubeconfig, context, cluster string }
 
-// newWorkerAccess adds the flags by which users reach the worker with credentials of their own.
+// newWorkerAccess adds the flags by which users say how to reach the worker.
 func newWorkerAccess(c *cobra.Command) *workerAccess {
 	w := &workerAccess{}
 	c.Flags().StringVar(&w.kubeconfig, "worker-kubeconfig", "", "Your own kubeconfig file of the worker, instead of the way through the hub")
 	c.Flags().StringVar(&w.context, "worker-context", "", "Your own context of the worker, instead of the way through the hub")
+	c.Flags().StringVar(&w.cluster, "cluster-name", "", "The worker cluster, where several have a pod of that name")
 	return w
 }
 

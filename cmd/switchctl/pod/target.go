@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -72,10 +73,10 @@ func (f finder) findPod(ctx context.Context, name string) (target, error) {
 	t := target{names: []string{name}, place: place{Client: f.hub, namespace: f.namespace}}
 	onHub := &corev1.Pod{}
 	found, err := kubeclient.GetIfAllowed(ctx, f.hub, client.ObjectKey{Namespace: f.namespace, Name: name}, onHub)
-	if err != nil || found && onHub.Spec.NodeName != "" {
+	if err != nil || found && onHub.Spec.NodeName != "" && f.own.cluster == "" {
 		return t, err
 	}
-	t.place, err = f.connect(kubeclient.AllClusters)
+	t.place, err = f.connect(cmp.Or(f.own.cluster, kubeclient.AllClusters))
 	return t, err
 }
 
