@@ -165,7 +165,7 @@ var _ = Describe("switchctl", Ordered, ContinueOnFailure, func() {
 		}).WithContext(ctx).Should(MatchRegexp(`^(parts-workers-\d-\S+ .* Running .*\n){2}$`))
 		Expect(at.expectPrinted(ctx, in("pods", "job/train", "--worker-context", worker, "--no-headers")...)).To(MatchRegexp(`^train-\w+ .* ` + worker + ` *\n`))
 		for _, command := range [][]string{
-			{"list", "pods", "--for", "job/train"}, {"pods"}, {"logs", "job/train"}, {"logs", "jobset/parts"}, {"exec", "job/train", "--", "id"},
+			{"list", "pods", "--for", "job/train"}, {"pods"}, {"logs", "job/train"}, {"logs", "jobset/parts"}, {"exec", "--namespace", t.name, "job/train", "--", "id"},
 			{"attach", "job/train"}, {"port-forward", "job/train", "8080"}, {"cp", "job/train:/etc/hostname", "hostname"},
 		} {
 			Expect(at.expectFailure(ctx, 1, in(command...)...)).To(ContainSubstring("pass --worker-context"), "%v", command)
