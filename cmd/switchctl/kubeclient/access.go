@@ -42,13 +42,16 @@ var errNoAccessAPI = errors.New("the hub does not show its users their pods: it 
 // CheckAccessAPI is nil if a hub serves the API by which users see their pods.
 func CheckAccessAPI(hub *Client) error {
 	_, err := hub.Kube.Discovery().ServerResourcesForGroupVersion(AccessGroupVersion)
-	if apierrors.IsNotFound(err) {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err):
 		return errNoAccessAPI
+	case apierrors.IsServiceUnavailable(err):
+		return fmt.Errorf("the hub's API server does not reach the program that shows users their pods: try again, and see "+
+			"kubectl get apiservice v1alpha1.access.switchyard.dev: %w", err)
 	}
-	if err != nil {
-		return fmt.Errorf("ask the hub for its %s: %w", AccessGroupVersion, err)
-	}
-	return nil
+	return fmt.Errorf("ask the hub for its %s: %w", AccessGroupVersion, err)
 }
 
 // fleetWarnings shows what a hub says of workers that did not answer. To look at the others' pods is no failure then.
