@@ -40,6 +40,9 @@ type fleetServer struct {
 	// refuseOnce tells that each of them is answered once.
 	refuseOnce bool
 
+	// follow, if set, is what a log waits for before it ends.
+	follow func(*http.Request)
+
 	mu sync.Mutex
 	// asked are the requests, without discovery, as METHOD PATH?QUERY below the base path's proxy, each with its cluster in front.
 	asked []string
@@ -195,6 +198,9 @@ func (s *fleetServer) serve(w http.ResponseWriter, r *http.Request, cluster stri
 			if q.Has(key) {
 				_, _ = fmt.Fprintf(w, " %s=%s", key, q.Get(key))
 			}
+		}
+		if s.follow != nil {
+			s.follow(r)
 		}
 	default:
 		s.connect(w, r)

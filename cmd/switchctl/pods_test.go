@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -192,6 +193,20 @@ func TestAContainerThatIsAboutToStartIsWaitedForIfItsLogIsFollowed(t *testing.T)
 	}
 	s.refuses["/log"] = apierrors.NewBadRequest(`container "main" in pod "running-a-0" is waiting to start: trying and failing to pull image`)
 	x.fails("logs jobset/running -f", exit.Failed, "trying and failing to pull image")
+}
+
+func TestWhoeverInterruptsALogIsToldNothing(t *testing.T) {
+	x := aHub(t)
+	s := x.withFleet(map[string][]client.Object{"w1": {aPod("running-a-0")}})
+	ctx, cancel := context.WithCancel(t.Context())
+	s.follow = func(r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}
+	a, out, errs := x.app()
+	if code := runCommandLine(ctx, a, []string{"switchctl", "logs", "jobset/running", "-f"}); code != exit.Interrupted || errs.Len() > 0 {
+		t.Errorf("code %d: %s%s", code, out, errs)
+	}
 }
 
 func TestOfSeveralPodsOfANameOneIsChosenByItsCluster(t *testing.T) {

@@ -35,6 +35,9 @@ func runCommandLine(ctx context.Context, a *cli.App, argv []string) int {
 	if errors.As(err, &kubectl) {
 		return kubectl.Code // it has said why
 	}
+	if exit.Code(err) == exit.Interrupted {
+		return exit.Interrupted // whoever interrupted it knows
+	}
 	if err != nil {
 		_, _ = fmt.Fprintln(a.ErrOut, "error:", cli.PrintableLines(err.Error()))
 		if text := exit.AdviceFor(err); text != "" {
