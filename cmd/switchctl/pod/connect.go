@@ -49,7 +49,7 @@ func findOne(ctx context.Context, a *cli.App, text string, own *workerAccess) (t
 	sort.Sort(sort.Reverse(ordered))
 	chosen := ordered[0]
 	if len(pods) > 1 {
-		_, _ = fmt.Fprintf(a.ErrOut, "Found %d pods on %s, using pod/%s\n", len(pods), t.place, chosen.Name)
+		_, _ = fmt.Fprintf(a.ErrOut, "Found %d pods on %s, using pod/%s\n", len(pods), t.place, cli.PrintableLines(chosen.Name))
 	}
 	if chosen.Status.Phase == corev1.PodSucceeded || chosen.Status.Phase == corev1.PodFailed {
 		return t, nil, exit.NotReadyf("pod %s on %s has ended (%s): nobody gets into it any more", chosen.Name, t.place, chosen.Status.Phase)
