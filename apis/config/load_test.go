@@ -66,6 +66,7 @@ func TestAnEmptyFileHasTheDefaultsOfTheContract(t *testing.T) {
 		MultiKueue: &v1beta2.MultiKueue{
 			GCInterval: minutes(1), Origin: ptr.To("multikueue"), WorkerLostTimeout: minutes(15),
 			DispatcherName: ptr.To("kueue.x-k8s.io/multikueue-dispatcher-all-at-once"),
+			Access:         &v1beta2.MultiKueueAccess{Enable: ptr.To(true)},
 		},
 		VisibilityServer: &v1beta2.VisibilityServer{BindPort: ptr.To[int32](8082)},
 	}
