@@ -130,7 +130,7 @@ func (p *clusterProgram) playPod(ctx context.Context, job *batchv1.Job) (stop fu
 		Handler: http.HandlerFunc(writeLog), TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}, ReadHeaderTimeout: time.Minute,
 	}
 	go func() { _ = kubelet.ServeTLS(listener, "", "") }()
-	port := listener.Addr().(*net.TCPAddr).Port //nolint:errcheck,forcetypeassert // of a TCP listener
+	port := listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
 	for _, object := range []client.Object{
 		&corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: "played"},

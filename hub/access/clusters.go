@@ -74,15 +74,15 @@ type worker struct {
 	level workeraccess.Level
 }
 
-// errNoAccess says that the hub has no account to look after jobs on a cluster.
-type errNoAccess struct{ cluster, why string }
+// noAccessError says that the hub has no account to look after jobs on a cluster.
+type noAccessError struct{ cluster, why string }
 
-func (e errNoAccess) Error() string {
+func (e noAccessError) Error() string {
 	return fmt.Sprintf("the hub may not look at jobs on cluster %q: %s; an administrator of both clusters can grant it: "+
 		"switchctl cluster register %s --access logs (or exec)", e.cluster, e.why, e.cluster)
 }
 
-// worker returns the way to a cluster. An error says why there is none; it is an errNoAccess if there is no account.
+// worker returns the way to a cluster. An error says why there is none; it is an noAccessError if there is no account.
 func (c *clusters) worker(ctx context.Context, name string) (*worker, error) {
 	cluster := &kueue.MultiKueueCluster{}
 	if err := c.reader.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
@@ -92,14 +92,14 @@ func (c *clusters) worker(ctx context.Context, name string) (*worker, error) {
 	err := c.reader.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: workeraccess.ViewerSecretName(name)}, secret)
 	if apierrors.IsNotFound(err) {
 		c.forget(name)
-		return nil, errNoAccess{name, "it has no account for that there"}
+		return nil, noAccessError{name, "it has no account for that there"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read Secret %s: %w", workeraccess.ViewerSecretName(name), err)
 	}
 	raw, ok := secret.Data[kueue.MultiKueueConfigSecretKey]
 	if !ok {
-		return nil, errNoAccess{name, fmt.Sprintf("Secret %s has no key %q", secret.Name, kueue.MultiKueueConfigSecretKey)}
+		return nil, noAccessError{name, fmt.Sprintf("Secret %s has no key %q", secret.Name, kueue.MultiKueueConfigSecretKey)}
 	}
 	sum := sha256.Sum256(raw)
 	c.mu.Lock()
@@ -107,7 +107,7 @@ func (c *clusters) worker(ctx context.Context, name string) (*worker, error) {
 	w := c.known[name]
 	if w == nil || w.fingerprint != sum {
 		if w, err = newWorker(name, raw, sum, c.memory); err != nil {
-			return nil, errNoAccess{name, fmt.Sprintf("Secret %s: %v", secret.Name, err)}
+			return nil, noAccessError{name, fmt.Sprintf("Secret %s: %v", secret.Name, err)}
 		}
 		c.known[name] = w
 	}
@@ -162,21 +162,21 @@ func resourceParts(resource schema.GroupVersionResource, namespace string, more 
 
 // open sends a GET and returns the answer's body, which the caller closes. An answer that is no success is an error: the worker's Status
 // if it is one.
-func (w *worker) open(ctx context.Context, at *url.URL, accept string) (io.ReadCloser, string, error) {
+func (w *worker) open(ctx context.Context, at *url.URL, accept string) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
 	if err != nil {
-		return nil, "", fmt.Errorf("make a request: %w", err)
+		return nil, fmt.Errorf("make a request: %w", err)
 	}
 	req.Header.Set("Accept", accept)
 	resp, err := w.plain.RoundTrip(req)
 	if err != nil {
-		return nil, "", w.unreachable(err)
+		return nil, w.unreachable(err)
 	}
 	if resp.StatusCode == http.StatusOK {
-		return resp.Body, resp.Header.Get("Content-Type"), nil
+		return resp.Body, nil
 	}
 	defer resp.Body.Close()
-	return nil, "", w.failure(resp)
+	return nil, w.failure(resp)
 }
 
 // unreachable is the error of a worker that could not be asked, or did not answer in time.
@@ -224,7 +224,7 @@ const (
 func (w *worker) fetch(ctx context.Context, at *url.URL, accept string, limit int64) (raw []byte, release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	body, _, err := w.open(ctx, at, accept)
+	body, err := w.open(ctx, at, accept)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -232,7 +232,8 @@ func (w *worker) fetch(ctx context.Context, at *url.URL, accept string, limit in
 	buffer := &meteredBuffer{memory: w.memory, limit: limit}
 	if _, err := io.Copy(buffer, body); err != nil {
 		buffer.release()
-		if _, own := err.(*apierrors.StatusError); own {
+		var own *apierrors.StatusError
+		if errors.As(err, &own) {
 			return nil, nil, err
 		}
 		return nil, nil, w.unreachable(err)
@@ -327,7 +328,7 @@ func (w *worker) garbled(err error) error {
 	return newStatus(http.StatusBadGateway, metav1.StatusReasonInternalError, fmt.Sprintf("cluster %q answers what cannot be read: %s", w.name, plainText(err.Error())))
 }
 
-// forwardedHeaders are those of a caller that a worker sees; whatever tells who the caller is is not among them.
+// forwardedHeaders are those of a caller that a worker sees; nothing that tells who the caller is may be among them.
 var forwardedHeaders = []string{
 	"Accept", "Content-Type", "Upgrade", "Sec-Websocket-Key", "Sec-Websocket-Version", "Sec-Websocket-Extensions",
 	"X-Stream-Protocol-Version",

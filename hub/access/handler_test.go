@@ -111,7 +111,7 @@ func TestAConnectionToAContainerIsUpgradedAndRecorded(t *testing.T) {
 
 func dial(tb testing.TB, address string) net.Conn {
 	tb.Helper()
-	conn, err := net.DialTimeout("tcp", address, 10*time.Second) //nolint:noctx // a test
+	conn, err := net.DialTimeout("tcp", address, 10*time.Second)
 	if err != nil {
 		tb.Fatal(err)
 	}

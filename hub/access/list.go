@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -149,11 +150,15 @@ func writeList(w http.ResponseWriter, req *http.Request, r request, accept strin
 	versions := resourceVersions{}
 	var failures []error
 	var entries []json.RawMessage
+	defer func() {
+		for i := range parts {
+			if release := parts[i].release; release != nil {
+				release()
+			}
+		}
+	}()
 	for i := range parts {
 		p := &parts[i]
-		if p.release != nil {
-			defer p.release()
-		}
 		if p.err != nil {
 			if failures = append(failures, p.err); len(failures) <= maxWarnings {
 				w.Header().Add("Warning", warning(p.err))
@@ -162,7 +167,7 @@ func writeList(w http.ResponseWriter, req *http.Request, r request, accept strin
 		}
 		versions[p.cluster] = p.head.Metadata.ResourceVersion
 		if answer.ColumnDefinitions == nil && len(p.head.ColumnDefinitions) > 0 {
-			answer.ColumnDefinitions = append(p.head.ColumnDefinitions, clusterColumn)
+			answer.ColumnDefinitions = slices.Concat(p.head.ColumnDefinitions, []json.RawMessage{clusterColumn})
 		}
 		answer.TypeMeta = p.head.TypeMeta
 		entries = append(entries, p.entries...)

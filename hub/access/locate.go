@@ -151,7 +151,7 @@ func (h *Handler) look(ctx context.Context, r request, cluster, accept string) f
 func (h *Handler) connect(ctx context.Context, cluster, namespace string) (*worker, *ownership, error) {
 	w, err := h.clusters.worker(ctx, cluster)
 	if err != nil {
-		var none errNoAccess
+		var none noAccessError
 		if errors.As(err, &none) {
 			err = newStatus(http.StatusForbidden, metav1.StatusReasonForbidden, none.Error())
 		}

@@ -38,12 +38,11 @@ type merged struct {
 	request request
 	accept  string
 	query   url.Values
-	// answer is written under mu. Columns are those of the table, which a worker says only once; they are said to the caller once.
-	mu      sync.Mutex
-	answer  http.ResponseWriter
-	flush   func() error
-	columns []json.RawMessage
-	said    bool
+	// answer is written under mu. Said tells that the caller was told the columns of the table, which is done once.
+	mu     sync.Mutex
+	answer http.ResponseWriter
+	flush  func() error
+	said   bool
 	// end ends the watch.
 	end context.CancelFunc
 }
@@ -78,7 +77,7 @@ func (h *Handler) watch(ctx context.Context, w http.ResponseWriter, req *http.Re
 	w.Header().Set("Content-Type", acceptJSON)
 	w.WriteHeader(http.StatusOK)
 	if err := m.flush(); err != nil {
-		return nil //nolint:nilerr // the caller has left
+		return nil // the caller has left
 	}
 	m.run(ctx, names, versions, only)
 	return nil
@@ -125,6 +124,7 @@ type follower struct {
 	// version is up to which the worker has told what has changed; sent are the objects that the caller was told of.
 	version string
 	sent    map[types.UID]bool
+	// columns are those of the table, which the worker tells with its first event.
 	columns []json.RawMessage
 }
 
@@ -175,7 +175,7 @@ func (f *follower) once(ctx context.Context) error {
 	query := withVersion(f.query, f.version)
 	query.Set("watch", "true")
 	query.Set("allowWatchBookmarks", "true")
-	body, _, err := f.worker.open(ctx, f.worker.url(query, resourceParts(f.request.resource, f.request.namespace)...), f.accept)
+	body, err := f.worker.open(ctx, f.worker.url(query, resourceParts(f.request.resource, f.request.namespace)...), f.accept)
 	if err != nil {
 		return err
 	}
