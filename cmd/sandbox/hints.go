@@ -20,6 +20,7 @@ func hints(stage *installation.Stage) string {
 	b.WriteString("  kubectl --kubeconfig $HUB get workloads,jobs,jobsets --all-namespaces\n")
 	b.WriteString("  kubectl --kubeconfig $W1 get pods --all-namespaces --output wide --watch\n")
 	b.WriteString("  kubectl --kubeconfig $HUB get --raw /apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/vision/pendingworkloads\n")
+	b.WriteString("  bin/switchctl --kubeconfig $HUB access kubeconfig -n vision > fleet.yaml && kubectl --kubeconfig fleet.yaml get pods\n")
 	return b.String()
 }
 

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/config/samples"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 )
@@ -67,6 +68,11 @@ func startStage(ctx context.Context, o options, dir string, out io.Writer) (*ins
 	}
 	if err := group.Wait(); err != nil {
 		return nil, errors.Join(err, stage.Stop())
+	}
+	for _, worker := range stage.Workers {
+		if err := installation.GrantAccess(ctx, stage.Hub.Cluster, worker.Cluster, workeraccess.LevelExec, ""); err != nil {
+			return nil, errors.Join(err, stage.Stop())
+		}
 	}
 	fmt.Fprintf(out, "clusters and programs are up, the workers registered and connected: %.1f s\n", time.Since(began).Seconds())
 	if err := applySamples(ctx, stage); err != nil {

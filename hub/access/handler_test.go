@@ -390,6 +390,32 @@ func TestAListSaysWhichWorkersAreMissing(t *testing.T) {
 	}
 }
 
+func TestAKindThatTheAccountMayNotReadHidesOnlyWhatItOwns(t *testing.T) {
+	h := newHub(t, "w1")
+	h.run(t, "train", "w1")
+	h.allow("alice", everything...)
+	set := &metav1.PartialObjectMetadata{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "jobset.x-k8s.io/v1alpha2", Kind: "JobSet"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "set", UID: "set-uid"},
+	}
+	h.workers["w1"].add(t, podsV1, podOf("foreign", set))
+	h.workers["w1"].answer = func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.Contains(r.URL.Path, "jobsets") {
+			return false
+		}
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"kind":"Status","message":"jobsets are forbidden","reason":"Forbidden","code":403}`)
+		return true
+	}
+	code, body, header := h.ask(t, "alice", http.MethodGet, pods)
+	if code != http.StatusOK || names(body) != "train-0" || !strings.Contains(header.Get("Warning"), "jobsets are forbidden") {
+		t.Errorf("%d %s %v", code, body, header)
+	}
+	if code, body, _ := h.ask(t, "alice", http.MethodGet, pods+"/foreign/log"); code != http.StatusNotFound { // as if there were none
+		t.Errorf("%d %s", code, body)
+	}
+}
+
 func TestWithoutAnAccountTheAnswerSaysHowToGrantIt(t *testing.T) {
 	h := newHub(t, "w1")
 	h.run(t, "train", "w1")

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,7 +28,9 @@ type part struct {
 	head    page
 	entries []json.RawMessage
 	release func()
-	err     error
+	// denied is why some objects may be missing.
+	denied error
+	err    error
 }
 
 // list answers with the objects of all workers to which Workloads of the namespace are bound. A worker that does not answer is named in a
@@ -92,6 +95,7 @@ func (h *Handler) listOne(ctx context.Context, r request, cluster, accept string
 			return p
 		}
 		if one.Metadata.Continue == "" {
+			p.denied = own.denied
 			return p
 		}
 		query.Set("continue", one.Metadata.Continue)
@@ -159,10 +163,11 @@ func writeList(w http.ResponseWriter, req *http.Request, r request, accept strin
 	}()
 	for i := range parts {
 		p := &parts[i]
+		if told := cmp.Or(p.err, p.denied); told != nil && len(w.Header().Values("Warning")) < maxWarnings {
+			w.Header().Add("Warning", warning(told))
+		}
 		if p.err != nil {
-			if failures = append(failures, p.err); len(failures) <= maxWarnings {
-				w.Header().Add("Warning", warning(p.err))
-			}
+			failures = append(failures, p.err)
 			continue
 		}
 		versions[p.cluster] = p.head.Metadata.ResourceVersion

@@ -63,6 +63,8 @@ type ownership struct {
 	absent map[types.UID]bool
 	reads  map[schema.GroupVersionResource]int
 	listed map[schema.GroupVersionResource]bool
+	// denied is why objects of some kind cannot be read: what they own is not known for a job's.
+	denied error
 	// jobs are the Workloads of jobs that are the hub's.
 	jobs map[types.UID]types.NamespacedName
 }
@@ -128,6 +130,9 @@ func (o *ownership) read(ctx context.Context, ref metav1.OwnerReference) (*metav
 		err = o.readOne(ctx, resource, kind, ref.Name)
 	case !o.listed[resource]:
 		err = o.readAll(ctx, resource, kind)
+	}
+	if apierrors.IsForbidden(err) {
+		o.denied, err = err, nil
 	}
 	if err != nil {
 		return nil, err
