@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"switchyard.dev/config/samples"
 	"switchyard.dev/admissioncheck/multikueue/workeraccess"
+	"switchyard.dev/config/samples"
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 )

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	accessapi "switchyard.dev/apis/access/v1alpha1"
 	"switchyard.dev/cmd/switchctl/kubeclient"
 )
 
@@ -80,7 +81,7 @@ func (x *terminal) withFleet(workers map[string][]client.Object) *fleetServer {
 // directly makes a worker one that users reach by themselves.
 func (s *fleetServer) directly(x *terminal, worker string) {
 	x.workers[worker] = s.sites[worker]
-	x.workers[worker].Config = &rest.Config{Host: s.URL + kubeclient.AccessPath(worker)}
+	x.workers[worker].Config = &rest.Config{Host: s.URL + accessapi.BasePath(worker)}
 }
 
 // requests are those that were made, discovery apart.

@@ -20,10 +20,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	accessapi "switchyard.dev/apis/access/v1alpha1"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/cmd/switchctl/cli"
 	"switchyard.dev/cmd/switchctl/exit"
-	"switchyard.dev/cmd/switchctl/kubeclient"
 	"switchyard.dev/cmd/switchctl/show"
 	"switchyard.dev/cmd/switchctl/workload"
 )
@@ -207,7 +207,7 @@ func TestAJobOfAQueueWithoutWorkersRunsOnTheHub(t *testing.T) {
 	local := aWorkload("jobset-running-1", "JobSet", "running", condition(kueue.WorkloadAdmitted, "True", "Admitted", "", time.Minute))
 	x := newTerminal(t, local, aPod("running-a-0"))
 	s := x.withFleet(map[string][]client.Object{"w1": {aPod("running-a-0")}})
-	x.hub.Config.Host = s.URL + kubeclient.AccessPath("w1") // an API server that has the pod
+	x.hub.Config.Host = s.URL + accessapi.BasePath("w1") // an API server that has the pod
 	if out := x.ok("logs jobset/running"); out != "log of running-a-0/main\n" {
 		t.Errorf("%q", out)
 	}

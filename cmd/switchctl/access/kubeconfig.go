@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	accessapi "switchyard.dev/apis/access/v1alpha1"
 	"switchyard.dev/cmd/switchctl/cli"
 	"switchyard.dev/cmd/switchctl/exit"
 	"switchyard.dev/cmd/switchctl/kubeclient"
@@ -63,7 +64,7 @@ func runKubeconfig(a *cli.App, o *kubeconfigOptions) error {
 	}
 	hub.checkServed(a)
 	name := hub.context + "-" + cmp.Or(o.cluster, "fleet")
-	server, err := accessURL(hub.cluster.Server, cmp.Or(o.cluster, kubeclient.AllClusters))
+	server, err := accessURL(hub.cluster.Server, cmp.Or(o.cluster, accessapi.AllClusters))
 	if err != nil {
 		return err
 	}
@@ -182,10 +183,10 @@ func accessURL(server, cluster string) (string, error) {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return "", exit.Usagef("%q is no server's URL: want https://HOST:PORT", server)
 	}
-	if strings.Contains(u.Path, "/apis/"+kubeclient.AccessGroupVersion) {
+	if strings.Contains(u.Path, "/apis/"+accessapi.GroupVersion.String()) {
 		return "", exit.Usagef("the context leads through a hub already (%s): choose the hub's own with --context", server)
 	}
-	return u.JoinPath(kubeclient.AccessPath(cluster)).String(), nil
+	return u.JoinPath(accessapi.BasePath(cluster)).String(), nil
 }
 
 // config is the kubeconfig with that one context.

@@ -19,29 +19,18 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	accessapi "switchyard.dev/apis/access/v1alpha1"
 	"switchyard.dev/worker/kube"
 )
 
-const (
-	// AccessGroupVersion is the API by which a hub shows its users what their jobs do on the workers.
-	AccessGroupVersion = "access.switchyard.dev/v1alpha1"
-	// AllClusters stands in its paths for every worker.
-	AllClusters = "all"
-)
-
-// AccessPath is the path below which a hub looks like an API server that has the pods of its jobs on one cluster, or on AllClusters.
-func AccessPath(cluster string) string {
-	return "/apis/" + AccessGroupVersion + "/clusters/" + cluster + "/proxy"
-}
-
 // errNoAccessAPI is what users of a hub are told that does not serve the API.
-var errNoAccessAPI = errors.New("the hub does not show its users their pods: it does not serve " + AccessGroupVersion + "; its administrators can " +
+var errNoAccessAPI = errors.New("the hub does not show its users their pods: it does not serve " + accessapi.GroupVersion.String() + "; its administrators can " +
 	"turn that on (chart value access.enabled=true, and \"cluster register NAME --access logs\" for each worker), or pass --worker-context or " +
 	"--worker-kubeconfig of your own")
 
 // CheckAccessAPI is nil if a hub serves the API by which users see their pods.
 func CheckAccessAPI(hub *Client) error {
-	_, err := hub.Kube.Discovery().ServerResourcesForGroupVersion(AccessGroupVersion)
+	_, err := hub.Kube.Discovery().ServerResourcesForGroupVersion(accessapi.GroupVersion.String())
 	switch {
 	case err == nil:
 		return nil
@@ -51,7 +40,7 @@ func CheckAccessAPI(hub *Client) error {
 		return fmt.Errorf("the hub's API server does not reach the program that shows users their pods: try again, and see "+
 			"kubectl get apiservice v1alpha1.access.switchyard.dev: %w", err)
 	}
-	return fmt.Errorf("ask the hub for its %s: %w", AccessGroupVersion, err)
+	return fmt.Errorf("ask the hub for its %s: %w", accessapi.GroupVersion, err)
 }
 
 // fleetWarnings shows what a hub says of workers that did not answer. To look at the others' pods is no failure then.
@@ -73,7 +62,7 @@ func newFleetClient(hub *Client, cluster string) (*Client, error) {
 		return nil, err
 	}
 	config := rest.CopyConfig(hub.Config)
-	config.Host = strings.TrimSuffix(config.Host, "/") + AccessPath(cluster)
+	config.Host = strings.TrimSuffix(config.Host, "/") + accessapi.BasePath(cluster)
 	config.WarningHandler = fleetWarnings{os.Stderr}
 	return newClient(config, client.Options{Scheme: Scheme()})
 }

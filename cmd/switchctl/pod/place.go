@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	accessapi "switchyard.dev/apis/access/v1alpha1"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/cmd/switchctl/cli"
 	"switchyard.dev/cmd/switchctl/exit"
@@ -31,7 +32,7 @@ func newWorkerAccess(c *cobra.Command) *workerAccess {
 type place struct {
 	*kubeclient.Client
 
-	// cluster is the worker's name, kubeclient.AllClusters if any worker may have the pods; empty for the hub itself.
+	// cluster is the worker's name, accessapi.AllClusters if any worker may have the pods; empty for the hub itself.
 	cluster   string
 	namespace string
 }
@@ -41,7 +42,7 @@ func (p place) String() string {
 	switch p.cluster {
 	case "":
 		return "the hub"
-	case kubeclient.AllClusters:
+	case accessapi.AllClusters:
 		return "the workers"
 	}
 	return fmt.Sprintf("cluster %q", p.cluster)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	accessapi "switchyard.dev/apis/access/v1alpha1"
 	"switchyard.dev/cmd/switchctl/cli"
 	"switchyard.dev/cmd/switchctl/exit"
 	"switchyard.dev/cmd/switchctl/kubeclient"
@@ -76,7 +77,7 @@ func (f finder) findPod(ctx context.Context, name string) (target, error) {
 	if err != nil || found && onHub.Spec.NodeName != "" && f.own.cluster == "" {
 		return t, err
 	}
-	t.place, err = f.connect(cmp.Or(f.own.cluster, kubeclient.AllClusters))
+	t.place, err = f.connect(cmp.Or(f.own.cluster, accessapi.AllClusters))
 	return t, err
 }
 
@@ -104,7 +105,7 @@ func (f finder) findJob(ctx context.Context, j workload.JobRef) (target, error) 
 	for i := range pods {
 		t.names = append(t.names, pods[i].Name)
 	}
-	t.place, err = f.connect(kubeclient.AllClusters)
+	t.place, err = f.connect(accessapi.AllClusters)
 	return t, err
 }
 
