@@ -38,6 +38,9 @@ const (
 	dialTimeout   = 10 * time.Second
 	answerTimeout = 30 * time.Second
 	readTimeout   = 15 * time.Second
+	// keepAliveInterval is how often a silent connection is tried, keepAliveCount how often in vain.
+	keepAliveInterval = 20 * time.Second
+	keepAliveCount    = 4
 	// pageSize is how many objects a worker is asked for at a time.
 	pageSize = 250
 	// maxPage is the largest page that is read, maxObject the largest object, in bytes. An API server stores no object that is larger.
@@ -132,7 +135,9 @@ func newWorker(name string, raw []byte, sum [sha256.Size]byte, memory *semaphore
 	}
 	// Nobody but the caller's own requests is to be held up by a slow one, so there is no limit of rate here.
 	config.QPS, config.UserAgent = -1, "switchyard-access"
-	config.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
+	config.Dial = newDialer().DialContext
+	// With HTTP/2 the hub would hold up to 4 MiB of each log that its caller does not read.
+	config.NextProtos = []string{"http/1.1"}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("read the server's address: %w", err)
@@ -142,6 +147,13 @@ func newWorker(name string, raw []byte, sum [sha256.Size]byte, memory *semaphore
 		return nil, fmt.Errorf("make a connection: %w", err)
 	}
 	return &worker{name: name, fingerprint: sum, base: base, config: config, plain: plain, memory: memory}, nil
+}
+
+// newDialer notices within a minute or two that the other side is gone.
+func newDialer() *net.Dialer {
+	return &net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: keepAliveInterval, Interval: keepAliveInterval, Count: keepAliveCount,
+	}}
 }
 
 // url is that of a path on the worker.

@@ -68,7 +68,9 @@ type fakeWorker struct {
 func newFakeWorker(tb testing.TB) *fakeWorker {
 	tb.Helper()
 	w := &fakeWorker{objects: map[string]map[string]any{}, events: make(chan string, 16)}
-	w.Server = httptest.NewTLSServer(w)
+	w.Server = httptest.NewUnstartedServer(w)
+	w.EnableHTTP2 = true
+	w.StartTLS()
 	tb.Cleanup(func() {
 		w.CloseClientConnections()
 		w.Close()

@@ -48,6 +48,9 @@ func TestLogsOfAPodComeFromItsWorker(t *testing.T) {
 	if len(got) != 1 || len(h.workers["w2"].requests) != 0 {
 		t.Fatalf("%d requests on w1, %d on w2", len(got), len(h.workers["w2"].requests))
 	}
+	if got[0].ProtoMajor != 1 {
+		t.Errorf("%s has windows of its own: what the caller does not read would pile up on the hub", got[0].Proto)
+	}
 	if q := got[0].URL.RawQuery; q != "follow=true&tailLines=5&container=main" {
 		t.Errorf("query %q", q)
 	}

@@ -159,24 +159,21 @@ func (c closing) Close() error {
 // upgrading makes the connection of one request that is upgraded. It has a TLS configuration of its own, speaks HTTP/1.1, and ends with the
 // context, or when nothing has come for too long.
 func (w *worker) upgrading(ctx context.Context, at *phase) (proxy.UpgradeRequestRoundTripper, error) {
-	settings := rest.CopyConfig(w.config)
-	settings.NextProtos = []string{"http/1.1"}
-	tlsConfig, err := rest.TLSConfigFor(settings)
+	tlsConfig, err := rest.TLSConfigFor(w.config)
 	if err != nil {
 		return nil, fmt.Errorf("trust cluster %q: %w", w.name, err)
 	}
 	carrier := &http.Transport{
 		TLSClientConfig: tlsConfig.Clone(),
 		DialContext: func(dialing context.Context, network, address string) (net.Conn, error) {
-			dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
-			conn, err := dialer.DialContext(dialing, network, address)
+			conn, err := newDialer().DialContext(dialing, network, address)
 			if err != nil {
 				return nil, err
 			}
 			return watchIdle(ctx, conn, at), nil
 		},
 	}
-	transportConfig, err := settings.TransportConfig()
+	transportConfig, err := w.config.TransportConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reach cluster %q: %w", w.name, err)
 	}
