@@ -25,12 +25,14 @@ type pendingEntry struct {
 	backingOff *PendingWorkload
 }
 
-func (e *pendingEntry) workload() *Workload {
+func (e *pendingEntry) pending() *PendingWorkload {
 	if e.member != nil {
-		return &e.member.Value.Workload
+		return e.member.Value
 	}
-	return &e.backingOff.Workload
+	return e.backingOff
 }
+
+func (e *pendingEntry) workload() *Workload { return &e.pending().Workload }
 
 // NewPendingOrder makes room for so many workloads.
 func NewPendingOrder(room int) *PendingOrder {
@@ -86,6 +88,30 @@ func (l *PendingList) Len() int { return len(l.indexes) }
 
 // At returns the workload at a position. It must not be changed.
 func (l *PendingList) At(position int) *Workload { return l.entries[l.indexes[position]].workload() }
+
+// LocalQueueOrdinals numbers the LocalQueues of the workloads, and returns that of each position, and the LocalQueues by number. It
+// reads each workload once, and in the order in which they lie in memory rather than in the list's.
+func (l *PendingList) LocalQueueOrdinals() (ordinals []int32, localQueues []Key) {
+	numbers, last := map[*localQueueState]int32{}, (*localQueueState)(nil)
+	number := int32(-1)
+	ofEntries := make([]int32, len(l.entries))
+	for i := range l.entries {
+		if local := l.entries[i].pending().localQueueState; local != last {
+			known := false
+			if number, known = numbers[local]; !known {
+				number = int32(len(localQueues))
+				numbers[local], localQueues = number, append(localQueues, local.key)
+			}
+			last = local
+		}
+		ofEntries[i] = number
+	}
+	ordinals = make([]int32, len(l.indexes))
+	for position, i := range l.indexes {
+		ordinals[position] = ofEntries[i]
+	}
+	return ordinals, localQueues
+}
 
 // List puts the workloads in order, without those that came through a LocalQueue that closed reports; nil if none is.
 func (p *PendingOrder) List(closed func(local Key) bool) *PendingList {

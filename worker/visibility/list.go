@@ -1,26 +1,29 @@
 package visibility
 
 import (
+	"slices"
 	"sync"
 
 	"switchyard.dev/worker/admission"
 )
 
-// list is what waits in a ClusterQueue, in order. What concerns LocalQueues is found when it is first asked for, and only as far as
-// that: of a long list, most ask for the beginning.
+// earlyPlaces are how many places at the beginning of a list are found without looking at all of it: most ask for no more.
+const earlyPlaces = 2000
+
+// list is what waits in a ClusterQueue, in order. What concerns LocalQueues is found when it is first asked for.
 type list struct {
 	*admission.PendingList
 
 	mu sync.Mutex
-	// inLocalQueue has, for each of the first workloads, how many of its LocalQueue are before it.
-	inLocalQueue []int32
-	// ofLocalQueue has the positions of the first workloads, by LocalQueue.
+	// early has, for each of the first workloads, how many of its LocalQueue are before it.
+	early []int32
+	// all has the same for every workload, and ofLocalQueue the positions of the workloads of each LocalQueue; nil until they are
+	// asked for.
+	all          []int32
 	ofLocalQueue map[admission.Key][]int32
 }
 
-func newList(l *admission.PendingList) *list {
-	return &list{PendingList: l, ofLocalQueue: map[admission.Key][]int32{}}
-}
+func newList(l *admission.PendingList) *list { return &list{PendingList: l} }
 
 // place is a position in the list, and the one among those of the same LocalQueue.
 type place struct{ position, inLocalQueue int32 }
@@ -29,10 +32,16 @@ type place struct{ position, inLocalQueue int32 }
 func (l *list) places(begin, end int) []place {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.index(end)
+	inLocalQueue := l.all
+	if inLocalQueue == nil && end <= earlyPlaces {
+		inLocalQueue = l.findEarly()
+	} else if inLocalQueue == nil {
+		l.findAll()
+		inLocalQueue = l.all
+	}
 	places := make([]place, 0, end-begin)
 	for i := begin; i < end; i++ {
-		places = append(places, place{int32(i), l.inLocalQueue[i]})
+		places = append(places, place{int32(i), inLocalQueue[i]})
 	}
 	return places
 }
@@ -41,17 +50,45 @@ func (l *list) places(begin, end int) []place {
 func (l *list) positionsOf(local admission.Key) []int32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.index(l.Len())
+	if l.all == nil {
+		l.findAll()
+	}
 	return l.ofLocalQueue[local]
 }
 
-// index finds the places of the first n workloads in their LocalQueues.
-func (l *list) index(n int) {
-	for i := len(l.inLocalQueue); i < n; i++ {
-		w := l.At(i)
-		local := admission.Key{Namespace: w.Namespace, Name: w.LocalQueue}
-		of := l.ofLocalQueue[local]
-		l.inLocalQueue = append(l.inLocalQueue, int32(len(of)))
-		l.ofLocalQueue[local] = append(of, int32(i))
+// findEarly finds the places of the first workloads in their LocalQueues, and no others.
+func (l *list) findEarly() []int32 {
+	if l.early == nil {
+		counts := map[admission.Key]int32{}
+		l.early = make([]int32, 0, min(earlyPlaces, l.Len()))
+		for i := range cap(l.early) {
+			w := l.At(i)
+			local := admission.Key{Namespace: w.Namespace, Name: w.LocalQueue}
+			l.early = append(l.early, counts[local])
+			counts[local]++
+		}
+	}
+	return l.early
+}
+
+// findAll finds the places of all workloads in their LocalQueues.
+func (l *list) findAll() {
+	ordinals, localQueues := l.LocalQueueOrdinals()
+	counts := make([]int32, len(localQueues))
+	l.all = make([]int32, len(ordinals))
+	for i, local := range ordinals {
+		l.all[i] = counts[local]
+		counts[local]++
+	}
+	positions := make([][]int32, len(localQueues))
+	for local, n := range counts {
+		positions[local] = make([]int32, 0, n)
+	}
+	for i, local := range ordinals {
+		positions[local] = append(positions[local], int32(i))
+	}
+	l.ofLocalQueue = make(map[admission.Key][]int32, len(localQueues))
+	for local, of := range positions {
+		l.ofLocalQueue[localQueues[local]] = slices.Clip(of)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/apiserver/apiservertest"
 	"switchyard.dev/worker/kube/polltest"
 )
@@ -248,5 +249,33 @@ func TestWhatIsGoneIsLeftOut(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"a"}, names); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The places in LocalQueues are those that counting gives, whether only the beginning of the list is asked for or all of it.
+func TestPlacesInLocalQueues(t *testing.T) {
+	e := newTestEnv(t, testClusterQueue("cq"), stopped(testLocalQueue("lq6", "cq"), kueue.Hold))
+	for i := range 6 {
+		e.deliver(testLocalQueue(fmt.Sprintf("lq%d", i), "cq"))
+	}
+	for i := range earlyPlaces + 1000 {
+		e.deliver(testWorkload(fmt.Sprintf("w%d", i), fmt.Sprintf("lq%d", i*i%7), int32(i%3), i))
+	}
+	l := newList(e.view.PendingOrder("cq").List())
+	early := l.places(0, 100)
+	all := l.places(0, l.Len())
+	counts := map[string]int32{}
+	for i := range l.Len() {
+		local := l.At(i).LocalQueue
+		if want := (place{int32(i), counts[local]}); all[i] != want || i < len(early) && early[i] != want {
+			t.Fatalf("at %d: %v, want %v", i, all[i], want)
+		}
+		if at := l.positionsOf(admission.Key{Namespace: "ns", Name: local}); at[counts[local]] != int32(i) {
+			t.Fatalf("%s has %d at %d, want %d", local, at[counts[local]], counts[local], i)
+		}
+		counts[local]++
+	}
+	if counts["lq6"] != 0 || len(counts) < 4 {
+		t.Errorf("counted %v", counts)
 	}
 }
