@@ -97,12 +97,12 @@ func (l *PendingList) LocalQueueOrdinals() (ordinals []int32, localQueues []Key)
 	ofEntries := make([]int32, len(l.entries))
 	for i := range l.entries {
 		if local := l.entries[i].pending().localQueueState; local != last {
-			known := false
-			if number, known = numbers[local]; !known {
-				number = int32(len(localQueues))
-				numbers[local], localQueues = number, append(localQueues, local.key)
+			known, found := numbers[local]
+			if !found {
+				known = int32(len(localQueues))
+				numbers[local], localQueues = known, append(localQueues, local.key)
 			}
-			last = local
+			number, last = known, local
 		}
 		ofEntries[i] = number
 	}
