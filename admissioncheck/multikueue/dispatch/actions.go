@@ -177,9 +177,14 @@ func (w workerActions) latestReporter() string {
 // removeEverywhere removes everything of ours, of whatever epoch, from every cluster that can be talked to. Without spareResults
 // it removes jobs that have ended as well, though their result was not seen.
 func (w workerActions) removeEverywhere(spareResults bool) []Action {
+	return w.removeExcept("", spareResults)
+}
+
+// removeExcept is removeEverywhere but for one cluster.
+func (w workerActions) removeExcept(cluster string, spareResults bool) []Action {
 	var actions []Action
 	for _, v := range w.observed.Clusters {
-		if v.connected() && v.removable() {
+		if v.connected() && v.removable() && v.Name != cluster {
 			for _, a := range w.removeAll(v) {
 				a.SpareFinished = a.SpareFinished && spareResults
 				actions = append(actions, a)
@@ -210,6 +215,24 @@ func (w workerActions) removeAll(v ClusterView) []Action {
 		newest = MaxEpoch
 	}
 	return w.remove(v, newest+1)
+}
+
+// removeUnlessEnded is removeAll for a job that is left alone if it turns out to have ended.
+func (w workerActions) removeUnlessEnded(v ClusterView) []Action {
+	actions := w.removeAll(v)
+	for i := range actions {
+		actions[i].SpareFinished = true
+	}
+	return actions
+}
+
+// removeCopy removes the copy, of whatever epoch, and leaves the job alone.
+func (w workerActions) removeCopy(v ClusterView) []Action {
+	actions := w.removeAll(v)
+	for i := range actions {
+		actions[i].OnlyCopy, actions[i].SpareFinished, actions[i].Foreground = true, false, false
+	}
+	return actions
 }
 
 // remove removes what was made below an epoch. It does nothing if all that is left is a job that is being deleted already. The

@@ -1,9 +1,10 @@
 package dispatch
 
-// finished records a run that has ended, and then removes what is left on the workers (contract: multikueue.md 4 cases 2 and 3b).
+// finished records a run that has ended, and then removes what is left on the workers (contract: multikueue.md 4 cases 2 and 3b), but
+// for what is kept for a time.
 func (t decision) finished() Plan {
 	if t.observed.Local.Finished {
-		return t.cleanUp(Done)
+		return t.clearFinished()
 	}
 	v, result := t.results.endedRun()
 	read := Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch}

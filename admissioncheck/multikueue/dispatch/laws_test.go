@@ -30,6 +30,7 @@ func FuzzTheLawsOfStep(f *testing.F) {
 		checkHolds(t, s, o, p, plan)
 		checkSlices(t, s, o, plan)
 		checkTrust(t, s, o, plan)
+		checkRetention(t, s, o, p, plan)
 		checkWrites(t, s, o, p)
 		if told := Explain(s, o, p); len(told.Clusters) != len(o.Clusters) || told.Summary == "" {
 			t.Errorf("%d explanations for %d clusters; %q", len(told.Clusters), len(o.Clusters), told.Summary)
@@ -277,6 +278,44 @@ func checkTrust(t *testing.T, s State, o Observation, plan Plan) {
 	}
 }
 
+// checkRetention checks that a retention changes nothing but what happens on the bound cluster while it lasts, and that there a job that
+// has ended in the present epoch stays, with a copy that has. It reckons on its own how long it lasts.
+func checkRetention(t *testing.T, s State, o Observation, p Policy, plan Plan) {
+	t.Helper()
+	l, v := o.Local, o.view(s.Bound)
+	without := p
+	without.RetainFinished = 0
+	at := Step(s, o, without)
+	left := l.FinishedAt.Add(p.RetainFinished).Sub(o.Now)
+	lasts := left > 0 && left <= 2*p.RetainFinished && !v.Operator.BeingDrained && v.connected() && s.Bound != "" && !s.Retreating()
+	switch {
+	case plan.Reason != Retained && !reflect.DeepEqual(plan, at):
+		t.Errorf("is another plan without retention: %+v\n%+v", plan, at)
+	case plan.Reason == Retained && (!lasts || at.Reason != Done):
+		t.Errorf("%v is left of the retention: %+v", left, plan)
+	case plan.Reason == Retained && (plan.WakeAt.IsZero() || plan.WakeAt.After(o.Now.Add(2*p.RetainFinished))):
+		t.Errorf("wakes at %v, when %v is left: %+v", plan.WakeAt, left, plan)
+	}
+	elsewhere := func(actions []Action) []Action {
+		return slices.DeleteFunc(slices.Clone(actions), func(a Action) bool { return a.Cluster == s.Bound })
+	}
+	if plan.Reason == Retained && !slices.Equal(elsewhere(plan.Actions), elsewhere(at.Actions)) {
+		t.Errorf("does elsewhere %+v, and without retention %+v", plan.Actions, at.Actions)
+	}
+	own := func(h Holder, stamp int64) bool { return h == Ours && s.isCurrent(ReadStamp(stamp, s.Epoch)) }
+	copyEnded := own(v.Copy.Holder, v.Copy.Epoch) && v.Copy.Finished != nil && v.Copy.Finished.isRunEnd()
+	jobEnded := own(v.Job.Holder, v.Job.Epoch) && v.Job.Finished != nil && v.Job.HasWorkloadUID && (v.Copy.Holder == Absent || copyEnded && v.Copy.AdoptedBy == v.Job.UID)
+	known := v.Live == nil && (v.Copy.Holder != Absent || v.Copy.AdoptedBy == "" && v.Copy.Finished == nil)
+	if !l.Finished || l.Deleted || l.Slice.Passive || !lasts || !jobEnded || !known {
+		return
+	}
+	for _, a := range plan.Actions {
+		if a.Verb == Retract && a.Cluster == s.Bound && !a.OnlyCopy {
+			t.Errorf("removes a job that stays for another %v: %+v", left, v)
+		}
+	}
+}
+
 func lostLinkFor(o Observation, v ClusterView) time.Duration { return o.Now.Sub(v.Link.Since) }
 
 // checkWrites checks that writing comes to an end: stored as told, Step soon has nothing more to store.
@@ -351,6 +390,7 @@ func (g *inputGenerator) policy() Policy {
 	}
 	p.HedgeAfter, p.OrchestratePreemption = time.Duration(g.IntN(3))*time.Minute, g.chance(3)
 	p.SyncSpec = g.chance(2)
+	p.RetainFinished = time.Duration(g.IntN(3)) * 20 * time.Minute
 	p.Dispatcher = []Dispatcher{AllAtOnce, AllAtOnce, Incremental, BestFit, External}[g.IntN(5)]
 	p.StepSize, p.ByName = g.IntN(3), g.chance(2)
 	return p
@@ -374,7 +414,9 @@ func (g *inputGenerator) local() Local {
 		Check: LocalCheck{OthersReady: !g.chance(6), State: []CheckState{Pending, Pending, Ready, Ready, Retry, Rejected, ""}[g.IntN(7)]},
 		Job:   LocalJob{Active: g.chance(2), StatusOutlivesPods: g.chance(4)},
 	}
-	l.KeptForJob = l.Deleted && g.chance(2)
+	if l.KeptForJob = l.Deleted && g.chance(2); l.Finished {
+		l.FinishedAt = g.pastTime().Add(time.Duration(g.IntN(2)) * time.Hour)
+	}
 	if l.Quota.Reserved {
 		l.Quota.Reservation, l.Quota.ReservedAt = []string{"r1", "r2"}[g.IntN(2)], g.pastTime()
 	}
@@ -407,7 +449,7 @@ func (g *inputGenerator) view(name string) ClusterView {
 		v.Health.Trouble = "namespace missing"
 	}
 	v.Fence.Alive, v.Operator.DeclaredGone, v.Operator.Cordoned, v.Operator.Draining, v.Fit.Preempting = !g.chance(3), g.chance(8), g.chance(8), g.chance(8), g.chance(4)
-	v.Ended.StoppedEpoch = int64(g.IntN(4))
+	v.Ended.StoppedEpoch, v.Operator.BeingDrained = int64(g.IntN(4)), v.Operator.Draining || g.chance(10)
 	v.Fence.RenewedAt, v.Fit.Score = g.pastTime(), g.IntN(3)
 	if g.chance(2) {
 		v.Offer.StartedAt = g.pastTime()

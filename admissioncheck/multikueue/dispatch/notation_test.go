@@ -106,8 +106,11 @@ func parseLocal(t *testing.T, text string) Local {
 			l.Job.StatusOutlivesPods = true
 		case "unfenced":
 			l.Job.Unfenced = true
-		case "finished":
+		case "finished": // if it says when: finished=10m, or finished=-10m for one in the future
 			l.Finished = true
+			if value != "" {
+				l.FinishedAt = testNow().Add(-duration(t, value))
+			}
 		case "deleted":
 			l.Deleted = true
 		case "kept":
@@ -401,11 +404,16 @@ type stepCase struct {
 
 func runStepCases(t *testing.T, rows []stepCase) {
 	t.Helper()
+	runStepCasesUnder(t, Compatible(15*time.Minute), rows)
+}
+
+func runStepCasesUnder(t *testing.T, p Policy, rows []stepCase) {
+	t.Helper()
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
 			s, l := parseState(t, r.state), parseLocal(t, r.local)
 			o := Observation{Now: testNow(), Local: l, Clusters: parseClusters(t, r.clusters)}
-			got := describe(s, l, Step(s, o, Compatible(15*time.Minute)))
+			got := describe(s, l, Step(s, o, p))
 			if got != r.want {
 				t.Errorf("\n got %s\nwant %s", got, r.want)
 			}

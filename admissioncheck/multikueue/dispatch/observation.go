@@ -37,13 +37,14 @@ type Local struct {
 	// KeptForJob: a finalizer keeps it on behalf of its job, which is to get another Workload, until no cluster is bound and
 	// none has a debt.
 	Deleted, KeptForJob bool
-	// Finished is the Workload's condition of that name.
-	Finished bool
-	Quota    LocalQuota
-	Check    LocalCheck
-	Job      LocalJob
-	Siblings Siblings
-	Slice    Slice
+	// Finished is the Workload's condition of that name, and FinishedAt the transition time, by the clock of whoever wrote it.
+	Finished   bool
+	FinishedAt time.Time
+	Quota      LocalQuota
+	Check      LocalCheck
+	Job        LocalJob
+	Siblings   Siblings
+	Slice      Slice
 }
 
 // LocalQuota is what the hub's Workload says of its quota reservation, and of evictions, which end one.

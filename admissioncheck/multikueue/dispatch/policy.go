@@ -31,6 +31,8 @@ type Policy struct {
 	SyncSpec bool
 	// GateTimeout is how long an opened gate has to bring an admission before the next is opened; zero means five minutes.
 	GateTimeout time.Duration
+	// RetainFinished is how long what a finished Workload has left on the cluster that ran it stays there; zero removes it at once.
+	RetainFinished time.Duration
 	// CutOffWindow is how close in time losses must be to count as one (see CutOff).
 	CutOffWindow time.Duration
 	// ExplainAfter is how long a Workload waits before the check's message says why, cluster by cluster; the happy path

@@ -10,6 +10,8 @@ const (
 	Deleted Reason = "Deleted"
 	// Done: the Workload has finished; its remote objects are removed.
 	Done Reason = "Done"
+	// Retained: the Workload has finished; its job stays for a time on the cluster that ran it.
+	Retained Reason = "Retained"
 	// NoQuota: the hub has not reserved quota.
 	NoQuota Reason = "NoQuota"
 	// NoAdapter: nothing can mirror the Workload's owner.

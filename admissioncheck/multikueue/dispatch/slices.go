@@ -147,10 +147,7 @@ func (t decision) passive() Plan {
 		case !known:
 			actions = append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch})
 		case !used:
-			for _, a := range t.actions.removeAll(v) {
-				a.OnlyCopy, a.SpareFinished, a.Foreground = true, false, false
-				actions = append(actions, a)
-			}
+			actions = append(actions, t.actions.removeCopy(v)...)
 		}
 	}
 	return t.planner.act(SlicePassive, "another slice of the workload has the job", actions...)

@@ -57,6 +57,8 @@ type decision struct {
 	debts   debts
 	record  recordCheck
 	results runResults
+	// retained says what of a finished Workload stays where it ran.
+	retained retention
 	// eligibility, nominator and gates choose clusters: those that may have an offer, those that get one, and the one whose
 	// preemption gate is opened.
 	eligibility eligibility
@@ -83,6 +85,7 @@ func newDecision(s *State, o *Observation, p *Policy) decision {
 		debts:       ds,
 		record:      record,
 		results:     results,
+		retained:    retention{state: s, observed: o, policy: p},
 		eligibility: el,
 		nominator:   nominator{state: s, observed: o, policy: p, lost: lost, eligibility: el},
 		gates:       preemptionGates{state: s, observed: o, policy: p, eligibility: el},
