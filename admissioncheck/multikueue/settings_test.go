@@ -32,6 +32,7 @@ multiKueue:
   workerLostTimeout: 3m
   dispatcherName: kueue.x-k8s.io/multikueue-dispatcher-incremental
   incrementalDispatcherConfig: {stepSize: 2}
+  objectRetentionPolicies: {remoteObjects: {afterFinished: 9m}}
 `
 
 // unchosen are the fields that no configuration decides, and why.
@@ -118,6 +119,8 @@ func TestWhatTheConfigurationAsksOfTheCheck(t *testing.T) {
 		{"no sweeps", given(t, "multiKueue: {gcInterval: 0s}\n").GCInterval, time.Duration(0)},
 		{"the grace of a lost worker", asked.Policy.WorkerLostTimeout, 3 * time.Minute},
 		{"the grace of a lost worker without a word", given(t, "").Policy.WorkerLostTimeout, 15 * time.Minute},
+		{"how long finished jobs stay on the workers", asked.Policy.RetainFinished, 9 * time.Minute},
+		{"how long they stay without a word", given(t, "").Policy.RetainFinished, time.Duration(0)},
 		{"the dispatcher", asked.Policy.Dispatcher, dispatch.Incremental},
 		{"the size of a round", asked.Policy.StepSize, 2},
 		{"names of Workloads are in annotations", asked.NameInLabel, false},

@@ -116,6 +116,7 @@ const (
 func policy(m *configapi.MultiKueue, gates features.Set) dispatch.Policy {
 	p := dispatch.Compatible(m.WorkerLostTimeout.Duration)
 	p.LeaseDuration, p.SkewMargin = leaseDuration, skewMargin
+	p.RetainFinished = m.RetainFinished()
 	p.SyncSpec = gates.Enabled(features.MultiKueueRemoteSpecSync)
 	p.OrchestratePreemption = gates.Enabled(features.MultiKueueOrchestratedPreemption)
 	switch *m.DispatcherName {

@@ -111,6 +111,25 @@ metrics: {bindAddress: "0"}
 	}
 }
 
+// A retention has no upper bound, as that of the hub's own Workloads has none: how much a cluster can hold is known to its administrators.
+func TestRetentionOnTheClusters(t *testing.T) {
+	for _, c := range []struct {
+		stanza string
+		want   time.Duration
+	}{
+		{"", 0},
+		{"objectRetentionPolicies: {}", 0},
+		{"objectRetentionPolicies: {remoteObjects: {}}", 0},
+		{"objectRetentionPolicies: {remoteObjects: {afterFinished: 0s}}", 0},
+		{"objectRetentionPolicies: {remoteObjects: {afterFinished: 72h}}", 72 * time.Hour},
+		{"objectRetentionPolicies: {remoteObjects: {afterFinished: 87600h}}", 87600 * time.Hour},
+	} {
+		if got := load(t, "v1beta2", "multiKueue: {"+c.stanza+"}").MultiKueue.RetainFinished(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.stanza, got, c.want)
+		}
+	}
+}
+
 func TestAWrongFileIsRefusedWithThePathOfWhatIsWrong(t *testing.T) {
 	for _, c := range []struct{ name, stanzas, want string }{
 		{"an unknown field", "colour: red", `unknown field "colour"`},
@@ -139,6 +158,7 @@ func TestAWrongFileIsRefusedWithThePathOfWhatIsWrong(t *testing.T) {
 		{"an origin that is no label value", "multiKueue: {origin: '@'}", "multiKueue.origin: Invalid value"},
 		{"a negative interval", "multiKueue: {gcInterval: -1s}", "multiKueue.gcInterval: Invalid value"},
 		{"a negative grace", "multiKueue: {workerLostTimeout: -1s}", "multiKueue.workerLostTimeout: Invalid value"},
+		{"a negative retention on the clusters", "multiKueue: {objectRetentionPolicies: {remoteObjects: {afterFinished: -1s}}}", "multiKueue.objectRetentionPolicies.remoteObjects.afterFinished: Invalid value"},
 		{"steps of another dispatcher", "multiKueue: {incrementalDispatcherConfig: {stepSize: 2}}", "multiKueue.incrementalDispatcherConfig: Forbidden"},
 		{"steps of nothing", "multiKueue: {dispatcherName: kueue.x-k8s.io/multikueue-dispatcher-incremental, incrementalDispatcherConfig: {stepSize: 0}}", "multiKueue.incrementalDispatcherConfig.stepSize: Invalid value"},
 		{"an external kind twice", "multiKueue: {externalFrameworks: [{name: A.v1.b}, {name: A.v1.b}]}", "multiKueue.externalFrameworks[1].name: Duplicate value"},

@@ -68,7 +68,7 @@ metrics: {enableClusterQueueResources: true}
 }
 
 func TestAnOldFileIsStrictToo(t *testing.T) {
-	for _, stanza := range []string{"visibilityServer: {}", "multiKueue: {incrementalDispatcherConfig: {}}", "metrics: {customLabels: [{name: a, sourceKind: Cohort}]}"} {
+	for _, stanza := range []string{"visibilityServer: {}", "multiKueue: {incrementalDispatcherConfig: {}}", "multiKueue: {objectRetentionPolicies: {}}", "metrics: {customLabels: [{name: a, sourceKind: Cohort}]}"} {
 		if _, err := config.Load(file("v1beta1", stanza)); err == nil || !strings.Contains(err.Error(), "unknown field") {
 			t.Errorf("%s: got %v", stanza, err)
 		}

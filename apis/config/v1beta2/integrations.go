@@ -1,6 +1,8 @@
 package v1beta2
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientcmd "k8s.io/client-go/tools/clientcmd/api/v1"
 )
@@ -39,6 +41,8 @@ type MultiKueue struct {
 	ClusterProfile *ClusterProfile `json:"clusterProfile,omitempty"`
 	// Access is how people look after their jobs on workers, by the API access.switchyard.dev. Never nil after defaulting.
 	Access *MultiKueueAccess `json:"access,omitempty"`
+	// ObjectRetentionPolicies say how long what the hub has made on the clusters stays there; nil as with empty ones.
+	ObjectRetentionPolicies *MultiKueueObjectRetentionPolicies `json:"objectRetentionPolicies,omitempty"`
 }
 
 // MultiKueueAccess is how people look after their jobs on workers.
@@ -46,6 +50,28 @@ type MultiKueueAccess struct {
 	// Enable serves the API; true by default. Without an APIService it is reached on the port of visibilityServer only, and without an
 	// account of its own on a worker nothing there. Never nil after defaulting.
 	Enable *bool `json:"enable,omitempty"`
+}
+
+// MultiKueueObjectRetentionPolicies say how long what the hub has made on the clusters stays there.
+type MultiKueueObjectRetentionPolicies struct {
+	// RemoteObjects are jobs and copies of Workloads; nil as with an empty policy.
+	RemoteObjects *RemoteObjectRetentionPolicy `json:"remoteObjects,omitempty"`
+}
+
+// RemoteObjectRetentionPolicy says how long a job that the hub has made on a cluster stays there, with its pods and the copy of its
+// Workload.
+type RemoteObjectRetentionPolicy struct {
+	// AfterFinished is the time from the end of the hub's Workload. Nil and 0 remove the job as soon as that is stored. What becomes
+	// of a Workload that the hub deletes earlier goes with it.
+	AfterFinished *metav1.Duration `json:"afterFinished,omitempty"`
+}
+
+// RetainFinished is how long the remote objects of a finished Workload stay; 0 if that is not said.
+func (m *MultiKueue) RetainFinished() time.Duration {
+	if m.ObjectRetentionPolicies == nil || m.ObjectRetentionPolicies.RemoteObjects == nil || m.ObjectRetentionPolicies.RemoteObjects.AfterFinished == nil {
+		return 0
+	}
+	return m.ObjectRetentionPolicies.RemoteObjects.AfterFinished.Duration
 }
 
 // IncrementalDispatcherConfig belongs to the incremental dispatcher.

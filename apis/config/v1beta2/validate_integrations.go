@@ -49,7 +49,15 @@ func (m *MultiKueue) validate(frameworks []string, path *field.Path) field.Error
 		all = append(all, validateNumber(config.StepSize, 1, at.Child("stepSize"))...)
 	}
 	all = append(all, m.validateExternal(frameworks, path.Child("externalFrameworks"))...)
-	return append(all, m.ClusterProfile.validate(path.Child("clusterProfile"))...)
+	all = append(all, m.ClusterProfile.validate(path.Child("clusterProfile"))...)
+	return append(all, m.ObjectRetentionPolicies.validate(path.Child("objectRetentionPolicies"))...)
+}
+
+func (p *MultiKueueObjectRetentionPolicies) validate(path *field.Path) field.ErrorList {
+	if p == nil || p.RemoteObjects == nil {
+		return nil
+	}
+	return validateDuration(p.RemoteObjects.AfterFinished, path.Child("remoteObjects", "afterFinished"))
 }
 
 func (m *MultiKueue) validateExternal(frameworks []string, path *field.Path) field.ErrorList {
