@@ -165,8 +165,12 @@ func isDefiniteRefusal(err error) bool {
 // watched.
 const collisionRecheckInterval = time.Minute
 
-// recheckCollision reads a cluster where a foreign object bears our name, now and then, because nothing tells when it goes.
+// recheckCollision reads a cluster where a foreign object bears our name, now and then, because nothing tells when it goes. A Workload that
+// has finished does not wait for that.
 func (r *WorkloadReconciler) recheckCollision(s *workloadScope, v dispatch.ClusterView) []fleet.Action {
+	if s.observed.Local.Finished {
+		return nil
+	}
 	collides := (v.Copy.Holder == dispatch.Foreign || v.Job.Holder == dispatch.Foreign) && s.state.Bound != v.Name
 	relabelled := v.Live != nil && v.Live.Job.Holder == dispatch.Relabelled
 	if !collides && !relabelled {

@@ -4,29 +4,44 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/orphans"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/workload"
 )
 
 func TestGarbageCollectionFindsWhatHasNoBusinessOnACluster(t *testing.T) {
 	scheme := testScheme(t)
 	worker := newFakeServer(t, scheme)
-	for _, name := range []string{"no-workload", "bound-here", "bound-elsewhere", "nominated-here", "finished-here"} {
+	for _, name := range []string{"no-workload", "bound-here", "bound-elsewhere", "nominated-here", "finished-here", "retained-here", "retained-elsewhere", "no-longer-retained", "runs-again"} {
 		remote := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: name, Labels: map[string]string{kueue.MultiKueueOriginLabel: origin},
 		}}
+		if name != "runs-again" {
+			workload.Finish(remote, kueue.ReasonSucceeded, "", time.Now())
+		}
 		if err := worker.Create(context.Background(), remote); err != nil {
 			t.Fatal(err)
 		}
+		if err := worker.Status().Update(context.Background(), remote); err != nil {
+			t.Fatal(err)
+		}
+	}
+	finished := func(cluster string, ago time.Duration) kueue.WorkloadStatus {
+		return kueue.WorkloadStatus{ClusterName: &cluster, Conditions: []metav1.Condition{
+			{Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now().Add(-ago))},
+		}}
 	}
 	local := func(name string, status kueue.WorkloadStatus) *kueue.Workload {
 		return &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Status: status}
@@ -36,6 +51,8 @@ func TestGarbageCollectionFindsWhatHasNoBusinessOnACluster(t *testing.T) {
 		local("finished-here", kueue.WorkloadStatus{ClusterName: ptr.To("w1"), Conditions: []metav1.Condition{
 			{Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue},
 		}}),
+		local("retained-here", finished("w1", time.Minute)), local("retained-elsewhere", finished("w2", time.Minute)),
+		local("no-longer-retained", finished("w1", 2*time.Hour)), local("runs-again", finished("w1", time.Minute)),
 		local("bound-elsewhere", kueue.WorkloadStatus{ClusterName: ptr.To("w2")}),
 		local("nominated-here", kueue.WorkloadStatus{NominatedClusterNames: []string{"w1"}}),
 	).Build()
@@ -56,9 +73,19 @@ func TestGarbageCollectionFindsWhatHasNoBusinessOnACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	drainQueue(queue)
-	(&orphans.GarbageCollector{Client: hub, Fleet: f, Kinds: kinds}).RequeueGarbage(ctx)
-	if got := drainQueue(queue); !slices.Equal(got, []string{"bound-elsewhere", "finished-here", "no-workload"}) {
-		t.Errorf("found %v", got)
+	for _, c := range []struct {
+		retention time.Duration
+		want      []string
+	}{
+		{0, []string{"bound-elsewhere", "finished-here", "no-longer-retained", "no-workload", "retained-elsewhere", "retained-here", "runs-again"}},
+		{time.Hour, []string{"bound-elsewhere", "finished-here", "no-longer-retained", "no-workload", "retained-elsewhere", "runs-again"}},
+	} {
+		(&orphans.GarbageCollector{
+			Client: hub, Fleet: f, Kinds: kinds, Clock: clock.RealClock{}, Policy: dispatch.Policy{RetainFinished: c.retention},
+		}).RequeueGarbage(ctx)
+		if got := drainQueue(queue); !slices.Equal(got, c.want) {
+			t.Errorf("with a retention of %s, found %v", c.retention, got)
+		}
 	}
 }
 

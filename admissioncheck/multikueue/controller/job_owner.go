@@ -73,6 +73,10 @@ func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workl
 	var err error
 	own, ok := hubworkload.LookupOwner(wl)
 	if !ok {
+		if workload.IsFinished(wl) { // its owner may have left it alone while a cluster keeps the job
+			orphan := r.orphans.buildOrphan(o.Key())
+			o.Kind, o.JobName = orphan.Kind, orphan.JobName
+		}
 		return o, dispatch.Refusal{Reason: dispatch.NoAdapter}, nil
 	}
 	o.JobName = own.Name

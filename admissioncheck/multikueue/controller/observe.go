@@ -196,7 +196,7 @@ func (r *WorkloadReconciler) observeDeleted(ctx context.Context, key client.Obje
 // observeLocal says what the hub knows of its own Workload.
 func observeLocal(wl *kueue.Workload, entry *kueue.AdmissionCheckState) dispatch.Local {
 	l := dispatch.Local{
-		Deleted: !wl.DeletionTimestamp.IsZero(), Finished: workload.IsFinished(wl),
+		Deleted: !wl.DeletionTimestamp.IsZero(), Finished: workload.IsFinished(wl), FinishedAt: hubworkload.FinishedAt(wl),
 		Quota: dispatch.LocalQuota{Reserved: workload.HasQuota(wl), Evicted: workload.IsEvicted(wl), Evictions: workload.CountEvictions(wl)},
 		Check: dispatch.LocalCheck{OthersReady: true},
 	}

@@ -13,6 +13,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/runpolicy"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/job"
 )
 
 // defaultGrace is the termination grace of a pod that names none.
@@ -52,6 +53,9 @@ func (r *WorkloadReconciler) resolvePolicy(ctx context.Context, s *workloadScope
 		policy = switchyard.NeverLose // what was meant is not known: run nothing twice and stop nothing until it is
 	}
 	s.policy = runpolicy.Apply(r.Policy, policy)
+	if kind := s.original.Kind; kind != nil && job.IsServing(kind) {
+		s.policy.RetainFinished = 0 // it never ends: what runs of it while its Workload is over is not wanted
+	}
 	if s.original.Job != nil {
 		s.preferredClusters = cluster.ListPreferred(s.original.Job)
 	}

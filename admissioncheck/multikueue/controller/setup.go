@@ -150,7 +150,7 @@ func buildComponents(mgr ctrl.Manager, s Settings) (*WorkloadReconciler, *orphan
 	}
 	r.SetFleet(fleet.New(options))
 	sharing.Reconciler = r
-	return r, &orphans.GarbageCollector{Client: mgr.GetClient(), Fleet: r.Fleet, Kinds: kinds, Interval: s.GCInterval, Clock: clock.RealClock{}}, nil
+	return r, &orphans.GarbageCollector{Client: mgr.GetClient(), Fleet: r.Fleet, Kinds: kinds, Policy: s.Policy, Interval: s.GCInterval, Clock: clock.RealClock{}}, nil
 }
 
 // newDrainer returns what gives the Workloads on clusters that are being drained their turns to leave.

@@ -19,6 +19,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
 )
 
 // Turns remembers which Workload of a cluster leaves it next. tracker.Tracker has these methods.
@@ -118,7 +119,7 @@ func (d *Drainer) listBoundWorkloads(ctx context.Context, cluster string) []*kue
 	}
 	there := make([]*kueue.Workload, 0, len(list.Items))
 	for i := range list.Items {
-		if isBoundTo(&list.Items[i], cluster) {
+		if wl := &list.Items[i]; isBoundTo(wl, cluster) && !workload.IsFinished(wl) {
 			there = append(there, &list.Items[i])
 		}
 	}

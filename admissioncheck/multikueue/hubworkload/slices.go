@@ -148,7 +148,8 @@ func EarlierSlices(wl *kueue.Workload, others []*kueue.Workload) []EarlierSlice 
 	return earlier
 }
 
-// HasJobOf tells whether a Workload is a slice of a chain that may have the job of which a worker shows a copy.
+// HasJobOf tells whether a Workload is a slice of a chain that may have the job of which a worker shows a copy. One that has ended with its job
+// has it still, as long as a cluster keeps that.
 func HasJobOf(wl *kueue.Workload, chain string) bool {
-	return workload.IsElastic(wl) && workload.SliceName(wl) == chain && !workload.IsFinished(wl) && wl.DeletionTimestamp.IsZero() && IsInDispatch(wl)
+	return workload.IsElastic(wl) && workload.SliceName(wl) == chain && !IsPassive(wl, nil) && wl.DeletionTimestamp.IsZero() && IsInDispatch(wl)
 }

@@ -43,3 +43,11 @@ func SetState(wl *kueue.Workload, s dispatch.State, now time.Time) {
 		ObservedGeneration: record.ObservedGeneration, LastTransitionTime: metav1.NewTime(now),
 	})
 }
+
+// FinishedAt returns when the Workload has finished, by the clock of whoever has recorded it; zero if it has not.
+func FinishedAt(wl *kueue.Workload) time.Time {
+	if c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished); c != nil && c.Status == metav1.ConditionTrue {
+		return c.LastTransitionTime.Time
+	}
+	return time.Time{}
+}

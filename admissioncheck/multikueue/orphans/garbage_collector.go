@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -25,6 +26,8 @@ type GarbageCollector struct {
 	Fleet  *fleet.Fleet
 	// Kinds are those in which it looks, besides those that were added to the fleet.
 	Kinds []fleet.WatchedKind
+	// Policy says how long what has finished stays.
+	Policy dispatch.Policy
 	// Interval is the time between sweeps; zero for none.
 	Interval time.Duration
 	Clock    clock.WithTicker
@@ -56,14 +59,14 @@ func (s *GarbageCollector) RequeueGarbage(ctx context.Context) {
 }
 
 // isGarbage tells whether, as far as the hub's cache knows, the Workload has no business on the cluster. One that has finished has
-// none: what is there of it is going, or has come back with a backup of the cluster.
+// none, unless it is retained: what is there of it is going, or has come back with a backup of the cluster.
 func (s *GarbageCollector) isGarbage(ctx context.Context, key client.ObjectKey, cluster string) bool {
 	wl := &kueue.Workload{}
 	if err := s.Client.Get(ctx, key, wl, client.UnsafeDisableDeepCopy); err != nil {
 		return apierrors.IsNotFound(err)
 	}
 	if workload.IsFinished(wl) {
-		return true
+		return !s.isRetained(wl, cluster)
 	}
 	for _, name := range hubworkload.DecodeState(wl).Names() {
 		if name == cluster {
@@ -71,4 +74,16 @@ func (s *GarbageCollector) isGarbage(ctx context.Context, key client.ObjectKey, 
 		}
 	}
 	return true
+}
+
+// isRetained tells whether what a finished Workload has left on a cluster stays there for a time, as far as that can be told from its copy.
+// The reconciler looks again when the time is over, and when people want the cluster empty.
+func (s *GarbageCollector) isRetained(wl *kueue.Workload, cluster string) bool {
+	if s.Policy.RetainFinished <= 0 || s.Policy.RetainedUntil(hubworkload.FinishedAt(wl), s.Clock.Now()).IsZero() {
+		return false
+	}
+	state := hubworkload.DecodeState(wl)
+	seen, _ := s.Fleet.Get(cluster, kueue.GroupVersion.WithKind("Workload"), client.ObjectKeyFromObject(wl))
+	remote, ok := seen.(*kueue.Workload)
+	return state.Bound == cluster && !state.Retreating() && ok && workload.IsFinished(remote)
 }
