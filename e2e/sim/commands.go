@@ -78,7 +78,7 @@ func newCommands() map[string]func(command) error {
 		"deny": setRenewalDenied(true), "grant": setRenewalDenied(false),
 		"cordon": setAnnotation(cordonedClusters, true), "uncordon": setAnnotation(cordonedClusters, false), "drain": setAnnotation(drainingClusters, true), "undrain": setAnnotation(drainingClusters, false),
 
-		"squat": addPreemptible, "weight": setWeight, "checks": setOtherChecks, "orchestrate": enableOrchestration, "by-name": setByName,
+		"squat": addPreemptible, "weight": setWeight, "checks": setOtherChecks, "orchestrate": enableOrchestration, "retain": setRetention, "date": dateFinish, "by-name": setByName,
 		"taint": changeTrait(func(w *worker) { w.tainted = true }), "bare": changeTrait(func(w *worker) { w.noLocalQueue = true }),
 		"hold": changeTrait(func(w *worker) { w.onHold = true }), "release": changeTrait(func(w *worker) { w.onHold = false }),
 		"land": withoutArgs((*World).landHeldCalls),

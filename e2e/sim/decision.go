@@ -35,6 +35,7 @@ func (w *World) stepDispatch(name string, f callFault) {
 	t := w.newDecision(item.value, f)
 	w.driver.requeueAt[name] = t.plan.WakeAt
 	w.history.checkUnresponsive(t)
+	w.history.checkRetainedPlan(t)
 	t.assumeNominations()
 	switch err := t.carryOutPlan(); {
 	case errors.Is(err, errCrashed):

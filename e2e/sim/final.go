@@ -44,6 +44,7 @@ func (w *World) healFaults() {
 	w.restoreConfig()
 	w.runUntilQuiet()
 	w.checkCordonsAtRest()
+	w.checkRetentionsAtRest()
 	clear(w.hub.cordoned)
 	clear(w.hub.draining)
 	w.markChanged()
@@ -73,6 +74,7 @@ func (w *World) checkAtRest() {
 	}
 	w.checkPrioritiesAtRest()
 	w.checkSiblingsAtRest()
+	w.checkRetentionsAtRest()
 }
 
 // checkSiblingsAtRest checks that no Workload runs on another cluster than its siblings.
@@ -125,7 +127,7 @@ func (w *workerClusters) checkPrioritiesAtRest() {
 	for _, c := range w.workers {
 		for name, obj := range c.workloads {
 			item := w.hub.workloads[name]
-			if obj.ours && obj.uid == item.uid && item.quota && !item.evicted && (!item.elastic || w.hasJobNow(item)) {
+			if obj.ours && obj.uid == item.uid && item.quota && !item.evicted && item.finished == nil && (!item.elastic || w.hasJobNow(item)) {
 				waits := item.elastic && obj.gpu > item.gpu // a copy is made smaller once its job is seen, and changed in other ways with that
 				w.mustHold(invPriority, obj.priority == item.priority || waits, "%s on %s", name, c.name)
 			}

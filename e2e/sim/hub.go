@@ -98,6 +98,9 @@ func (h *hub) workloadNames() []string {
 func (w *hubCluster) putWorkload(item workload) workload {
 	w.hub.lastVersion++
 	item.ownRV = w.hub.lastVersion
+	if item.finished != nil && item.finishedAt.IsZero() {
+		item.finishedAt = w.now
+	}
 	return w.storeWorkload(item)
 }
 

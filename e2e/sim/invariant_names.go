@@ -62,6 +62,8 @@ const (
 	invPods            = "a job has no more pods than an admitted slice is for"
 	invOneSlice        = "one slice has the job at any moment"
 	invTakeover        = "a slice takes over all that the one before has recorded"
+	invRetained        = "what has finished stays as long as it is retained"
+	invRetentionOver   = "nothing that has finished stays longer, nor where it did not run"
 	invSliceShown      = "at rest a job has the size and the name that its slice says"
 )
 
@@ -73,6 +75,7 @@ func Invariants() []string {
 		invFinishedFinal, invLosers, invConnected, invRound, invOneJob, invNoOlderJob, invNoOrphan, invUnseenWork, invCutOff, invEnded, invListed,
 		invStatusShown, invEviction, invNominated, invOtherChecks, invPreemptionGates, invLateEpoch, invQuotaAfterStop, invDeletion, invRemadeJob, invUnconfigured,
 		invGoneDeclaration, invDrainMessage, invPredecessor, invDebts, invScaled, invPods, invOneSlice, invTakeover, invSliceShown,
+		invRetained, invRetentionOver,
 	}
 }
 
@@ -152,6 +155,7 @@ const (
 	ShrunkFirst            Event = "a job is made smaller before its next slice is admitted"
 	Renamed                Event = "a job names its next slice"
 	EvictedWithNext        Event = "a job is evicted while its next slice waits"
+	Retains                Event = "what has finished is retained"
 	SliceDiscarded         Event = "a slice is deleted while its job may run"
 )
 
@@ -161,7 +165,7 @@ func Events() []Event {
 		FenceStops, LeaseExpired, FenceAwaited, GraceOver, HubCutOff, Hedges, DrainMoves, LateResults, ResultUnknown, DebtSettled, RecordLost, TornFinish,
 		LostClusterReturns, GoneDeclared, GateOpens, Preempts, LandsLate, RefusedLate, ClusterDegraded, OfferRefused, QuotaAwaited, DeletedRetained, RemadeJob, Unconfigured, CacheBehind, OfferedBehind,
 		GoneDeclarationIgnored, DrainWaits, SiblingYields, SlowFence, PredecessorDebt, RemovedWithoutQuota, ForgedJob, RelabelledJob,
-		TakesOver, RecordTakenOver, TakeoverInterrupted, Grows, Shrinks, ShrunkFirst, Renamed, EvictedWithNext, SliceDiscarded,
+		TakesOver, RecordTakenOver, TakeoverInterrupted, Grows, Shrinks, ShrunkFirst, Renamed, EvictedWithNext, SliceDiscarded, Retains,
 	}
 }
 

@@ -100,6 +100,7 @@ func (l *history) checkJobStart(w *workerClusters, c *worker, name string, job r
 
 // checkJobRemoval checks a job that is about to be removed by the hub, which saw its Workload like this.
 func (l *history) checkJobRemoval(w *workerClusters, c *worker, seen workload, job remoteJob, how removalOptions) {
+	l.checkRetained(w, c, jobOf(seen.name))
 	item, ok := w.hub.workloads[seen.name]
 	if seen.elastic {
 		item, ok = w.sliceWithJob(seen)

@@ -137,7 +137,7 @@ func (l *scriptCache) get(seed uint64) []string {
 
 func mutants() []mutant {
 	return slices.Concat(mutantsOfState(), mutantsOfEvidence(), mutantsOfTime(), mutantsOfActions(), mutantsOfDriver(),
-		mutantsOfHolds(), mutantsOfFence(), mutantsOfPlacement(), mutantsOfRank(), mutantsOfGates(), mutantsOfDeletion(), mutantsOfConfigChange(), mutantsOfTrust(), mutantsOfTracker(), mutantsOfSlices())
+		mutantsOfHolds(), mutantsOfFence(), mutantsOfPlacement(), mutantsOfRank(), mutantsOfGates(), mutantsOfDeletion(), mutantsOfConfigChange(), mutantsOfTrust(), mutantsOfTracker(), mutantsOfSlices(), mutantsOfRetention())
 }
 
 // mutantsOfState are careless about what is stored.

@@ -50,7 +50,9 @@ type workload struct {
 	evictedByCheck bool
 	evictedMsg     string
 	evictions      int64
-	finished       *dispatch.Outcome
+	// finishedAt is when that was recorded, by the hub's clock.
+	finished   *dispatch.Outcome
+	finishedAt time.Time
 
 	check     dispatch.CheckState
 	message   string

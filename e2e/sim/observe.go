@@ -90,7 +90,7 @@ func (w *program) listSiblings(item workload) []workload {
 func localFacts(item workload) dispatch.Local {
 	return dispatch.Local{
 		Deleted: item.deleting, KeptForJob: item.deleting && item.retained && item.ownsJob(),
-		Finished: item.finished != nil,
+		Finished: item.finished != nil, FinishedAt: item.finishedAt,
 		Quota: dispatch.LocalQuota{
 			Reserved: item.quota, Reservation: item.reservation, ReservedAt: item.reservedAt,
 			Evicted: item.evicted, EvictedMessage: item.evictedMsg, Evictions: item.evictions,

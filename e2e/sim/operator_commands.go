@@ -27,7 +27,7 @@ func setPolicy(c command) error {
 		return errors.New("no such policy")
 	}
 	c.policy.Dispatcher, c.policy.StepSize, c.policy.HedgeAfter = old.Dispatcher, old.StepSize, old.HedgeAfter
-	c.policy.ByName, c.policy.OrchestratePreemption = old.ByName, old.OrchestratePreemption
+	c.policy.ByName, c.policy.OrchestratePreemption, c.policy.RetainFinished = old.ByName, old.OrchestratePreemption, old.RetainFinished
 	return nil
 }
 

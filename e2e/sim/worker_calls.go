@@ -152,6 +152,7 @@ func (w *workerClusters) deleteJob(c *worker, name string, job remoteJob, how re
 	default:
 		stopped.deleting, stopped.foreground = true, how.foreground
 		c.jobs[name] = stopped
+		w.markChanged() // it may be the worker's to remove
 		w.deleteInBackground(c, name)
 	}
 }

@@ -59,6 +59,8 @@ func TestOneSliceHasTheJob(t *testing.T) {
 		{"the next, which was evicted and may run", []*kueue.Workload{a("quota", "bound", "replaced"), b("bound")}, "b"},
 		{"the next, when nothing is left of the first", []*kueue.Workload{a("quota", "bound", "replaced"), b()}, "b"},
 		{"the first, when the next was given up before it had quota", []*kueue.Workload{a("quota", "bound"), b("outofsync")}, "a"},
+		{"the one that has ended with its job, and not the next, which is about to", []*kueue.Workload{a("quota", "bound", "succeeded"), b()}, "a"},
+		{"the one that has ended with its job, and not the next, which has, too", []*kueue.Workload{a("quota", "bound", "succeeded"), b("succeeded")}, "a"},
 		{"the one that has succeeded", []*kueue.Workload{a("quota", "bound", "replaced"), b("quota", "bound", "succeeded")}, "b"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -92,7 +92,7 @@ func IsPassive(wl *kueue.Workload, others []*kueue.Workload) bool {
 	}
 	for _, other := range others {
 		takenOver := workload.ReplacesSlice(other, wl) && !workload.ReplacesSlice(wl, other) && IsInDispatch(other)
-		isNext := !IsInDispatch(wl) && !workload.IsFinished(other) && IsInDispatch(other)
+		isNext := !IsInDispatch(wl) && IsInDispatch(other) && !IsPassive(other, nil) // also when the job has ended: then this one ends with it
 		if takenOver || isNext {
 			return true
 		}

@@ -11,6 +11,7 @@ import (
 func Random(seed uint64, length int) []string {
 	g := &generator{rand: rand.New(rand.NewPCG(seed, 0x5317c4a4d))}
 	g.newSlices(seed)
+	g.newRetention(seed)
 	g.commands = g.weightedCommands()
 	g.lines = make([]string, 0, length+length/4)
 	g.addSetup()
@@ -41,6 +42,8 @@ type generator struct {
 	delayedCommand string
 	// slices is about elastic jobs, nil if there are none.
 	slices *slices
+	// retention is about what stays when it has finished, nil if nothing does.
+	retention *retention
 	// commands are what a command may do, and how often.
 	commands []weightedCommand
 }
@@ -92,6 +95,7 @@ func (g *generator) addSetup() {
 		g.addf("dispatcher best-fit hedge=%s", g.pick("1s", "10s"))
 	}
 	g.addPolicy()
+	g.retention.addSetup(g)
 	g.addTraits()
 	g.laggingCluster, g.scenario = g.pickCluster(), g.pickScenario()
 	related := g.rand.IntN(6) == 0
@@ -187,7 +191,7 @@ func (g *generator) addDispatch() {
 
 // injectFault changes the world; half of the time in the way of the theme.
 func (g *generator) injectFault() {
-	if g.slices.addFault(g) {
+	if g.slices.addFault(g) || g.retention.addFault(g) {
 		return
 	}
 	if g.scenario != anyScenario && g.rand.IntN(2) == 0 {
