@@ -16,6 +16,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/workload"
 )
 
 // setFenceStatus says of a cluster whether a job there is stopped without the hub, and until when it may believe in the hub. What
@@ -86,7 +87,10 @@ func (r *WorkloadReconciler) IsLeaseNeeded(cluster string) bool {
 	if err := r.Client.List(ctx, queues, client.MatchingFields{runpolicy.Index: string(switchyard.RunOnce)}); err != nil || len(queues.Items) > 0 {
 		return true
 	}
-	return r.Fleet.AnyMatch(cluster, workloadGVK(), mirror.StopsWithoutHub)
+	return r.Fleet.AnyMatch(cluster, workloadGVK(), func(obj client.Object) bool {
+		wl, ok := obj.(*kueue.Workload)
+		return mirror.StopsWithoutHub(obj) && !(ok && workload.IsFinished(wl)) // what has ended may be retained for long
+	})
 }
 
 // supportsFencing reports whether a worker's fence can promise that jobs of a kind stop when the hub is out of reach. It can

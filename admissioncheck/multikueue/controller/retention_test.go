@@ -185,3 +185,22 @@ func TestADrainHasNoTurnsForWhatHasFinished(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsRetainedNeedsNoLease(t *testing.T) {
+	st := newTestEnv(t, "w1")
+	st.restart(st.retaining(time.Hour))
+	st.waitConnected()
+	st.enableRunOnce("w1")
+	st.submit()
+	st.runOn("w1")
+	st.setRunPolicy(switchyard.Compatible)
+	if !st.reconciler.IsLeaseNeeded("w1") {
+		t.Error("a stamped job would be stopped")
+	}
+	completeJobOn(st, "w1")
+	st.setConditionOn("w1", kueue.WorkloadFinished, "Succeeded", "Job finished successfully")
+	st.eventually("no lease is needed", func() bool { return !st.reconciler.IsLeaseNeeded("w1") })
+	if st.copyOn("w1") == nil {
+		t.Error("its copy is gone")
+	}
+}
