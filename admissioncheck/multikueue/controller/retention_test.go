@@ -204,3 +204,43 @@ func TestWhatIsRetainedNeedsNoLease(t *testing.T) {
 		t.Error("its copy is gone")
 	}
 }
+
+// The hub's job was deleted and made anew. The garbage collector has yet to come to the first one's Workload, which has finished.
+func TestTheJobOfALaterWorkloadIsNoPredecessors(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		created time.Duration
+		there   bool
+		stays   bool
+	}{
+		{"of a later one", time.Minute, true, true},
+		{"of one that was made in the same second", 0, true, true},
+		{"of an earlier one", -time.Minute, true, false},
+		{"of one that is gone", 0, false, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			st := finishRetained(t, 0)
+			st.waitCleared()
+			made := st.hubWorkload().CreationTimestamp.Add(row.created)
+			if row.there {
+				st.create(&kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "job-train-2", UID: "uid-2", CreationTimestamp: metav1.NewTime(made)}})
+			}
+			other := st.hubJob()
+			other.ObjectMeta = metav1.ObjectMeta{
+				Namespace: "team", Name: "train", Labels: map[string]string{kueue.MultiKueueOriginLabel: origin},
+				Annotations: map[string]string{switchyard.OwnerUIDAnnotation: "uid-2", kueue.PrebuiltWorkloadNameKey: "job-train-2"},
+			}
+			if err := st.workers["w1"].Create(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+			if row.stays {
+				st.waitDeclined("w1")
+			} else {
+				st.eventually("it is removed", func() bool { return st.jobOn("w1") == nil })
+			}
+			if (st.jobOn("w1") != nil) != row.stays {
+				t.Errorf("stays: %t", !row.stays)
+			}
+		})
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
@@ -93,10 +94,31 @@ func (g *staleGuard) newRemovalGuard(s *workloadScope, seen mirror.Found) func(c
 		case err != nil:
 			return newStaleConflict(key, errors.New("read it from the hub's API server: "+err.Error()))
 		case live.UID == uid && (live.ResourceVersion == version || l.Deleted && own):
-			return nil
+			return g.confirmPredecessor(ctx, o, seen)
 		}
 		return newStaleConflict(key, errStaleDecision)
 	}
+}
+
+// confirmPredecessor refuses if the job that was seen is of a Workload that the hub has and that is not older: a job that was made anew
+// is not in the way of the Workload of the one before, which the garbage collector has yet to come to.
+func (g *staleGuard) confirmPredecessor(ctx context.Context, o mirror.Original, seen mirror.Found) error {
+	if seen.Job == nil || o.ObserveJob(seen.Job).Holder != dispatch.Predecessor {
+		return nil
+	}
+	key, named := mirror.WorkloadKeyOfJob(seen.Job)
+	if !named || key == o.Key() {
+		return nil
+	}
+	switch live, err := g.readLiveMetadata(ctx, key); {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return newStaleConflict(key, errors.New("read it from the hub's API server: "+err.Error()))
+	case string(live.UID) == seen.Job.GetAnnotations()[switchyard.OwnerUIDAnnotation] && !live.CreationTimestamp.Before(&o.Workload.CreationTimestamp):
+		return newStaleConflict(key, errStaleDecision)
+	}
+	return nil
 }
 
 // newOfferGuard returns what is asked right before an offer is made: whether the hub's Workload still is what the offer was
