@@ -89,7 +89,7 @@ func (r *WorkloadReconciler) IsLeaseNeeded(cluster string) bool {
 	}
 	return r.Fleet.AnyMatch(cluster, workloadGVK(), func(obj client.Object) bool {
 		wl, ok := obj.(*kueue.Workload)
-		return mirror.StopsWithoutHub(obj) && !(ok && workload.IsFinished(wl)) // what has ended may be retained for long
+		return mirror.StopsWithoutHub(obj) && (!ok || !workload.IsFinished(wl)) // what has ended may be retained for long
 	})
 }
 
