@@ -174,3 +174,28 @@ func (t throughHub) hasFollowers(ctx context.Context, pod string, number int) {
 	slices.Sort(first)
 	logf("%d followers: first byte after %s (median), %s (slowest)", number, first[number/2].Round(time.Millisecond), first[number-1].Round(time.Millisecond))
 }
+
+// followLog follows the log of a Job through the hub until it ends; the first line has come on return.
+func followLog(ctx context.Context, j *batchv1.Job) (<-chan error, error) {
+	cmd := exec.CommandContext(ctx, filepath.Join(prepared, "switchctl"), "logs", "-f", "job/"+j.Name, "--namespace", j.Namespace)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("follow the log of %s: %w", j.Name, err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("follow the log of %s: %w", j.Name, err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		return nil, fmt.Errorf("the log of %s has no line: %w", j.Name, cmd.Wait())
+	}
+	ended := make(chan error, 1)
+	go func() {
+		for lines.Scan() {
+			continue
+		}
+		ended <- cmd.Wait()
+	}()
+	return ended, nil
+}

@@ -35,6 +35,8 @@ func survivesAPartition(ctx SpecContext) {
 	its, err := lost.Watch(ctx, &pods, client.InNamespace(once.Namespace), client.MatchingLabels{batchv1.JobNameLabel: once.Name})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(its.Stop)
+	followed, err := followLog(ctx, once)
+	Expect(err).NotTo(HaveOccurred())
 	Expect(cutNetwork(ctx, lost)).To(Succeed())
 	parted := time.Now()
 	DeferCleanup(restoreNetwork, lost)
@@ -43,6 +45,8 @@ func survivesAPartition(ctx SpecContext) {
 	stopped, err := ended(ctx, its)
 	Expect(err).NotTo(HaveOccurred())
 	logf("its fence has stopped the job after %.0f s", stopped.Sub(parted).Seconds())
+	Eventually(followed).WithContext(ctx).Should(Receive())
+	logf("whoever followed its log through the hub knows after %.0f s", time.Since(parted).Seconds())
 	Eventually(running).WithContext(ctx).WithTimeout(10 * time.Minute).WithArguments(once).Should(Equal(other.name))
 	logf("the job runs on %s after %.0f s", other.name, time.Since(parted).Seconds())
 
