@@ -123,9 +123,34 @@ func TestRetentionOnTheClusters(t *testing.T) {
 		{"objectRetentionPolicies: {remoteObjects: {afterFinished: 0s}}", 0},
 		{"objectRetentionPolicies: {remoteObjects: {afterFinished: 72h}}", 72 * time.Hour},
 		{"objectRetentionPolicies: {remoteObjects: {afterFinished: 87600h}}", 87600 * time.Hour},
+		{"access: {logTails: {}}", 30 * time.Second},
+		{"access: {logTails: {}}, objectRetentionPolicies: {remoteObjects: {afterFinished: 10s}}", 30 * time.Second},
+		{"access: {logTails: {}}, objectRetentionPolicies: {remoteObjects: {afterFinished: 72h}}", 72 * time.Hour},
 	} {
 		if got := load(t, "v1beta2", "multiKueue: {"+c.stanza+"}").MultiKueue.RetainFinished(); got != c.want {
 			t.Errorf("%s: %s, want %s", c.stanza, got, c.want)
+		}
+	}
+}
+
+func TestTailsOfLogsAreKeptIfTheyAreAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		stanza string
+		jobs   int32
+		age    time.Duration
+	}{
+		{"", 0, 0},
+		{"access: {enable: true}", 0, 0},
+		{"access: {logTails: {}}", 500, 24 * time.Hour},
+		{"access: {enable: false, logTails: {maxJobs: 5000}}", 5000, 24 * time.Hour},
+		{"access: {logTails: {maxAge: 720h}}", 500, 720 * time.Hour},
+	} {
+		m := load(t, "v1beta2", "multiKueue: {"+c.stanza+"}").MultiKueue
+		if m.KeepsLogTails() != (c.jobs > 0) {
+			t.Errorf("%s: kept: %t", c.stanza, m.KeepsLogTails())
+		}
+		if tails := m.Access.LogTails; tails != nil && (*tails.MaxJobs != c.jobs || tails.MaxAge.Duration != c.age) {
+			t.Errorf("%s: %d, %s", c.stanza, *tails.MaxJobs, tails.MaxAge.Duration)
 		}
 	}
 }
@@ -159,6 +184,10 @@ func TestAWrongFileIsRefusedWithThePathOfWhatIsWrong(t *testing.T) {
 		{"a negative interval", "multiKueue: {gcInterval: -1s}", "multiKueue.gcInterval: Invalid value"},
 		{"a negative grace", "multiKueue: {workerLostTimeout: -1s}", "multiKueue.workerLostTimeout: Invalid value"},
 		{"a negative retention on the clusters", "multiKueue: {objectRetentionPolicies: {remoteObjects: {afterFinished: -1s}}}", "multiKueue.objectRetentionPolicies.remoteObjects.afterFinished: Invalid value"},
+		{"tails of no job", "multiKueue: {access: {logTails: {maxJobs: 0}}}", "multiKueue.access.logTails.maxJobs: Invalid value: 0: must be from 1 to 5000; without logTails none are kept"},
+		{"tails of too many jobs", "multiKueue: {access: {logTails: {maxJobs: 5001}}}", "multiKueue.access.logTails.maxJobs: Invalid value"},
+		{"tails that are kept for no time", "multiKueue: {access: {logTails: {maxAge: 0s}}}", `multiKueue.access.logTails.maxAge: Invalid value: "0s": must be more than 0 and at most 720h0m0s`},
+		{"tails that are kept for too long", "multiKueue: {access: {logTails: {maxAge: 721h}}}", "multiKueue.access.logTails.maxAge: Invalid value"},
 		{"steps of another dispatcher", "multiKueue: {incrementalDispatcherConfig: {stepSize: 2}}", "multiKueue.incrementalDispatcherConfig: Forbidden"},
 		{"steps of nothing", "multiKueue: {dispatcherName: kueue.x-k8s.io/multikueue-dispatcher-incremental, incrementalDispatcherConfig: {stepSize: 0}}", "multiKueue.incrementalDispatcherConfig.stepSize: Invalid value"},
 		{"an external kind twice", "multiKueue: {externalFrameworks: [{name: A.v1.b}, {name: A.v1.b}]}", "multiKueue.externalFrameworks[1].name: Duplicate value"},

@@ -30,6 +30,8 @@ const (
 	DefaultMultiKueueOrigin         = "multikueue"
 	DefaultMultiKueueLostTimeout    = 15 * time.Minute
 	DefaultIncrementalStepSize      = 3
+	DefaultLogTailJobs              = 500
+	DefaultLogTailAge               = 24 * time.Hour
 	DefaultAFSUsageSamplingInterval = 5 * time.Minute
 	DefaultVisibilityBindPort       = 8082
 )
@@ -126,6 +128,10 @@ func (m *MultiKueue) setDefaults() {
 	}
 	set(&m.WorkerLostTimeout, metav1.Duration{Duration: DefaultMultiKueueLostTimeout})
 	set(&fill(&m.Access).Enable, true)
+	if tails := m.Access.LogTails; tails != nil {
+		set(&tails.MaxJobs, DefaultLogTailJobs)
+		set(&tails.MaxAge, metav1.Duration{Duration: DefaultLogTailAge})
+	}
 	set(&m.DispatcherName, kueue.AllAtOnceDispatcherName)
 	if *m.DispatcherName == kueue.IncrementalDispatcherName {
 		set(&fill(&m.IncrementalDispatcherConfig).StepSize, DefaultIncrementalStepSize)

@@ -50,6 +50,8 @@ type MultiKueueAccess struct {
 	// Enable serves the API; true by default. Without an APIService it is reached on the port of visibilityServer only, and without an
 	// account of its own on a worker nothing there. Never nil after defaulting.
 	Enable *bool `json:"enable,omitempty"`
+	// LogTails keep on the hub how the logs of failed jobs end, independently of Enable; nil keeps none.
+	LogTails *MultiKueueLogTails `json:"logTails,omitempty"`
 }
 
 // MultiKueueObjectRetentionPolicies say how long what the hub has made on the clusters stays there.
@@ -66,13 +68,32 @@ type RemoteObjectRetentionPolicy struct {
 	AfterFinished *metav1.Duration `json:"afterFinished,omitempty"`
 }
 
-// RetainFinished is how long the remote objects of a finished Workload stay; 0 if that is not said.
+// RetainFinished is how long the remote objects of a finished Workload stay. If that is not said it is 0, or 30 s where the ends of logs are
+// kept: so long at least the pods have to be there.
 func (m *MultiKueue) RetainFinished() time.Duration {
-	if m.ObjectRetentionPolicies == nil || m.ObjectRetentionPolicies.RemoteObjects == nil || m.ObjectRetentionPolicies.RemoteObjects.AfterFinished == nil {
-		return 0
+	var said, least time.Duration
+	if p := m.ObjectRetentionPolicies; p != nil && p.RemoteObjects != nil && p.RemoteObjects.AfterFinished != nil {
+		said = p.RemoteObjects.AfterFinished.Duration
 	}
-	return m.ObjectRetentionPolicies.RemoteObjects.AfterFinished.Duration
+	if m.KeepsLogTails() {
+		least = logTailRetention
+	}
+	return max(said, least)
 }
+
+// MultiKueueLogTails say how much is kept of the logs of jobs that have failed on workers, in ConfigMaps of their namespaces.
+type MultiKueueLogTails struct {
+	// MaxJobs is of how many jobs at most, 1 to 5000. Never nil after defaulting.
+	MaxJobs *int32 `json:"maxJobs,omitempty"`
+	// MaxAge is for how long, at most 30 days. Never nil after defaulting.
+	MaxAge *metav1.Duration `json:"maxAge,omitempty"`
+}
+
+// KeepsLogTails tells whether the ends of the logs of failed jobs are kept on the hub.
+func (m *MultiKueue) KeepsLogTails() bool { return m.Access != nil && m.Access.LogTails != nil }
+
+// logTailRetention is how long finished jobs stay on the clusters at least where the ends of their logs are fetched from there.
+const logTailRetention = 30 * time.Second
 
 // IncrementalDispatcherConfig belongs to the incremental dispatcher.
 type IncrementalDispatcherConfig struct {

@@ -1,7 +1,9 @@
 package v1beta2
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -49,6 +51,7 @@ func (m *MultiKueue) validate(frameworks []string, path *field.Path) field.Error
 		all = append(all, validateNumber(config.StepSize, 1, at.Child("stepSize"))...)
 	}
 	all = append(all, m.validateExternal(frameworks, path.Child("externalFrameworks"))...)
+	all = append(all, m.Access.validate(path.Child("access"))...)
 	all = append(all, m.ClusterProfile.validate(path.Child("clusterProfile"))...)
 	return append(all, m.ObjectRetentionPolicies.validate(path.Child("objectRetentionPolicies"))...)
 }
@@ -58,6 +61,27 @@ func (p *MultiKueueObjectRetentionPolicies) validate(path *field.Path) field.Err
 		return nil
 	}
 	return validateDuration(p.RemoteObjects.AfterFinished, path.Child("remoteObjects", "afterFinished"))
+}
+
+// Limits of what is kept of logs. Each tail is an object of up to a megabyte in the hub's etcd.
+const (
+	maxLogTailJobs = 5000
+	maxLogTailAge  = 30 * 24 * time.Hour
+)
+
+func (a *MultiKueueAccess) validate(path *field.Path) field.ErrorList {
+	if a.LogTails == nil {
+		return nil
+	}
+	var all field.ErrorList
+	at := path.Child("logTails")
+	if jobs := *a.LogTails.MaxJobs; jobs < 1 || jobs > maxLogTailJobs {
+		all = append(all, field.Invalid(at.Child("maxJobs"), jobs, fmt.Sprintf("must be from 1 to %d; without logTails none are kept", maxLogTailJobs)))
+	}
+	if age := a.LogTails.MaxAge.Duration; age <= 0 || age > maxLogTailAge {
+		all = append(all, field.Invalid(at.Child("maxAge"), age.String(), fmt.Sprintf("must be more than 0 and at most %s", maxLogTailAge)))
+	}
+	return all
 }
 
 func (m *MultiKueue) validateExternal(frameworks []string, path *field.Path) field.ErrorList {
