@@ -56,6 +56,8 @@ type ownership struct {
 	kinds     *kinds
 	cluster   string
 	namespace string
+	// only, if set, is the one Workload whose objects are looked for.
+	only *kueue.Workload
 
 	// seen are objects that were read, absent the UIDs of those that are not there, reads how many of each resource were read one by one, listed
 	// the resources of which all were.
@@ -118,6 +120,9 @@ func (o *ownership) read(ctx context.Context, ref metav1.OwnerReference) (*metav
 		return obj, nil
 	}
 	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+	if o.isOther(kind.GroupKind(), ref.Name) {
+		return nil, nil
+	}
 	resource, ok := o.kinds.resourceOf(kind.GroupKind())
 	if !ok {
 		return nil, nil
@@ -210,6 +215,9 @@ func (o *ownership) workloadOfJob(ctx context.Context, obj *metav1.PartialObject
 	candidates, err := o.placement.boundWorkloads(ctx, o.namespace, obj.GroupVersionKind(), obj.Name, o.cluster)
 	if err != nil {
 		return types.NamespacedName{}, false, err
+	}
+	if o.only != nil {
+		candidates = slices.DeleteFunc(candidates, func(wl kueue.Workload) bool { return wl.UID != o.only.UID })
 	}
 	// The newest first: of an elastic job it has the copy that the job belongs to.
 	slices.SortFunc(candidates, func(a, b kueue.Workload) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
