@@ -18,6 +18,9 @@ var accessAPIService []byte
 //go:embed access/roles.yaml
 var accessRoles []byte
 
+//go:embed logtails/role.yaml
+var logTailRole []byte
+
 //go:embed rbac/user_roles.yaml
 var userRoles []byte
 
@@ -28,6 +31,9 @@ func APIServices() ([]*unstructured.Unstructured, error) { return readObjects(ap
 func Access() ([]*unstructured.Unstructured, error) {
 	return readObjects(bytes.Join([][]byte{accessAPIService, accessRoles}, []byte("\n---\n")))
 }
+
+// LogTails is what lets a hub keep how the logs of failed jobs end.
+func LogTails() ([]*unstructured.Unstructured, error) { return readObjects(logTailRole) }
 
 // UserRoles are the ClusterRoles of people.
 func UserRoles() ([]*unstructured.Unstructured, error) { return readObjects(userRoles) }

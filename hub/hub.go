@@ -16,6 +16,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue"
 	"switchyard.dev/apis/config/features"
 	"switchyard.dev/hub/access"
+	"switchyard.dev/hub/logtail"
 	"switchyard.dev/worker"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
@@ -38,6 +39,11 @@ func Compose(s manager.Settings) (*worker.Composition, error) {
 	c.Parts = append(c.Parts, manager.Part{Name: "multikueue", Add: func(_ context.Context, mgr ctrl.Manager) error {
 		return check.Setup(mgr, s.Configuration, dispatchedKinds(c)...)
 	}})
+	if s.MultiKueue.KeepsLogTails() {
+		c.Parts = append(c.Parts, manager.Part{Name: "logtail", Add: func(_ context.Context, mgr ctrl.Manager) error {
+			return keepLogTails(mgr, s, multikueue.MirroredKinds(s.Configuration, s.Gates, dispatchedKinds(c)...))
+		}})
+	}
 	if *s.MultiKueue.Access.Enable {
 		c.APIGroups = append(c.APIGroups, access.NewGroup(func(mgr ctrl.Manager) (access.Config, error) {
 			return accessConfig(mgr, s, multikueue.MirroredKinds(s.Configuration, s.Gates, dispatchedKinds(c)...))
@@ -61,6 +67,18 @@ func accessConfig(mgr ctrl.Manager, s manager.Settings, kinds []schema.GroupVers
 		Authorizer: authorizer, Version: client.Discovery().ServerVersion,
 		Recorder: mgr.GetEventRecorder("switchyard-access"), Log: mgr.GetLogger().WithName("access"), Clock: clock.RealClock{},
 	}, nil
+}
+
+// keepLogTails has how the logs of failed jobs of these kinds end be kept.
+func keepLogTails(mgr ctrl.Manager, s manager.Settings, kinds []schema.GroupVersionKind) error {
+	tails := s.MultiKueue.Access.LogTails
+	return logtail.New(logtail.Config{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Retention: s.MultiKueue.RetainFinished(),
+		MaxJobs: int(*tails.MaxJobs), MaxAge: tails.MaxAge.Duration, Log: mgr.GetLogger().WithName("logtail"), Clock: clock.RealClock{},
+		Workers: access.NewPods(access.Config{
+			Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: *s.Namespace, Origin: *s.MultiKueue.Origin, Jobs: kinds,
+		}),
+	}).SetupWithManager(mgr)
 }
 
 // dispatchedKinds are what the hub can run elsewhere: its kinds of job and, where the configuration names them, what waits pod by pod

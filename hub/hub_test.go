@@ -57,6 +57,26 @@ func TestAHubIsAWorkerWithOneMoreGate(t *testing.T) {
 	}
 }
 
+func TestLogTailsArePartOfAHubThatIsAskedForThem(t *testing.T) {
+	cfg, err := config.Load([]byte("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmultiKueue: {access: {enable: false, logTails: {}}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for gate, want := range map[bool]bool{true: true, false: false} {
+		set, err := features.New(map[string]bool{"MultiKueue": gate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Compose(manager.Settings{Configuration: cfg, Gates: set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(partNames(t, c), "logtail"); got != want {
+			t.Errorf("with the gate %t: %t", gate, got)
+		}
+	}
+}
+
 // A hub whose dispatcher is off would wait for ever for a word that does not come.
 func TestOnlyAHubWithItsDispatcherOnWaitsForIt(t *testing.T) {
 	if !composed(t, Compose, nil).DispatchesJobs {
