@@ -16,11 +16,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/cmd/switchctl/exit"
+	"switchyard.dev/hub/logtail/kept"
 )
 
 func (x *terminal) create(objects ...client.Object) {
@@ -75,6 +77,55 @@ func TestPodsLogsAndEventsComeThroughTheHubFromTheClusterThatRunsTheJob(t *testi
 	x.fails("logs jobset/running --since-time yesterday", exit.Usage, "--since-time")
 	x.fails("list pods", exit.Usage, "required flag")
 	x.fails("pods jobset/running --for jobset/running", exit.Usage, "only one of them")
+}
+
+// aKeptTail is what a hub has kept of a Job that failed on w1.
+func aKeptTail(t *testing.T, uid types.UID, job, text string, finishedAt time.Time) *corev1.ConfigMap {
+	t.Helper()
+	tail := &kept.Tail{Namespace: "team", Workload: "job-" + job + "-1", UID: uid, Job: kept.Job{Kind: "Job.batch", Name: job}, Cluster: "w1", FinishedAt: finishedAt}
+	for _, container := range []string{"main", "side"} {
+		if err := tail.Add(kept.Entry{Pod: job + "-0", Container: container, ExitCode: ptr.To[int32](1)}, []byte(container+" began\n"+container+" "+text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tail.LeaveOut(job+"-1", "main", context.DeadlineExceeded)
+	cm, err := tail.ConfigMap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cm
+}
+
+func TestLogsThatTheHubHasKeptAreShownWhenThePodsAreGone(t *testing.T) {
+	x := aHub(t)
+	failed := aWorkload("job-failed-1", "Job", "failed", condition(kueue.WorkloadFinished, "True", "Failed", "", time.Minute))
+	failed.UID, failed.Status.ClusterName = "u2", ptr.To("w1")
+	ended := finishedOn("w1")
+	ended.UID = "u3"
+	x.create(failed, ended,
+		aKeptTail(t, "u1", "failed", "an earlier one", now.Add(-time.Hour)), aKeptTail(t, "u2", "failed", "gave up", now),
+		aKeptTail(t, "u0", "ended", "an earlier one", now.Add(-time.Hour)),
+		aKeptTail(t, "u4", "gone", "an earlier one", now.Add(-time.Hour)), aKeptTail(t, "u5", "gone", "gave up\n", now))
+	x.withFleet(map[string][]client.Object{"w1": nil})
+	code, out, errs := x.run("logs failed")
+	if code != 0 {
+		t.Errorf("code %d", code)
+	}
+	golden(t, "logs-kept.txt", out+"---\n"+errs)
+	if out := x.ok("logs job/failed -c side --tail 1"); !strings.HasSuffix(out, "side gave up\n") || strings.Contains(out, "began") {
+		t.Errorf("%q", out)
+	}
+	code, out, _ = x.run("logs job/gone -c main")
+	if code != 0 || out != "main began\nmain gave up\n" {
+		t.Errorf("%d %q", code, out)
+	}
+	if out := x.ok("logs gone -c main"); !strings.Contains(out, "main gave up") {
+		t.Errorf("%q", out)
+	}
+	x.fails("logs failed -c bogus", exit.NotFound, `the hub has kept nothing of the log of a container "bogus"`)
+	x.fails("logs ended", exit.NotFound, "its pods on cluster \"w1\" went with it")
+	x.fails("logs waiting", exit.NotReady, "has no cluster")
+	x.fails("logs never", exit.NotFound, "not found")
 }
 
 func TestAHubThatShowsNoPodsSaysWhatToDo(t *testing.T) {

@@ -64,14 +64,14 @@ func runLogs(ctx context.Context, a *cli.App, text string, own *workerAccess, o 
 	}
 	t, err := f.find(ctx, text)
 	if err != nil {
-		return err
+		return f.printKeptLogs(ctx, t, o, err)
 	}
 	pods, err := t.listPods(ctx)
-	if err != nil {
-		return err
+	if err == nil && len(pods) == 0 {
+		err = t.noPods()
 	}
-	if len(pods) == 0 {
-		return printKeptLogs(t)
+	if err != nil {
+		return f.printKeptLogs(ctx, t, o, err)
 	}
 	sources, err := listSources(t, pods, o)
 	if err != nil {
@@ -79,10 +79,6 @@ func runLogs(ctx context.Context, a *cli.App, text string, own *workerAccess, o 
 	}
 	return streamLogs(ctx, a, t, sources, o)
 }
-
-// printKeptLogs prints what is left of the logs of a job whose pods are gone. Nothing is: a hub that keeps the ends of logs would be asked
-// for them here.
-func printKeptLogs(t target) error { return t.noPods() }
 
 // logSource is a container whose log is read.
 type logSource struct {

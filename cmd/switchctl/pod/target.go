@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	accessapi "switchyard.dev/apis/access/v1alpha1"
@@ -29,6 +30,8 @@ type target struct {
 	names []string
 	// ended tells that the job has finished, with which a hub takes it and its pods away from the worker.
 	ended bool
+	// workload is that of the job; empty if it is not there.
+	workload types.UID
 }
 
 // String is what the target is called.
@@ -64,9 +67,9 @@ func (f finder) find(ctx context.Context, text string) (target, error) {
 	case podErr == nil:
 		return pod, nil
 	case exit.Code(podErr) == exit.NotFound:
-		return target{}, err
+		return found, err
 	}
-	return target{}, fmt.Errorf("%w; whether it is a pod is not known: %v", err, podErr) //nolint:errorlint // the first one has the code
+	return found, fmt.Errorf("%w; whether it is a pod is not known: %v", err, podErr) //nolint:errorlint // the first one has the code
 }
 
 // findPod finds one pod: on the hub if a node there has it, else on whichever worker.
@@ -87,7 +90,7 @@ func (f finder) findJob(ctx context.Context, j workload.JobRef) (target, error) 
 	t := target{job: &j}
 	wl, err := workload.FindWorkloadOf(ctx, f.hub, f.namespace, j)
 	if err == nil {
-		t.ended = show.WorkloadStatus(wl) == show.Finished
+		t.ended, t.workload = show.WorkloadStatus(wl) == show.Finished, wl.UID
 		t.place, err = f.placeOf(j, wl)
 		return t, err
 	}
