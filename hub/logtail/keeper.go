@@ -52,14 +52,14 @@ type Config struct {
 
 // Keeper keeps how the logs of failed jobs end. It is a reconciler of Workloads, and runs on the leader only.
 type Keeper struct {
-	client    client.Client
-	live      client.Reader
-	fetcher   fetcher
-	retention time.Duration
-	log       logr.Logger
-	clock     clock.WithTicker
-	shelf     *shelf
-	lanes     *lanes
+	client        client.Client
+	live          client.Reader
+	fetcher       fetcher
+	retention     time.Duration
+	log           logr.Logger
+	clock         clock.WithTicker
+	tailIndex     *tailIndex
+	clusterQueues *clusterQueues
 	// listed is closed when it is known which tails are kept already.
 	listed     chan struct{}
 	listedOnce sync.Once
@@ -73,9 +73,9 @@ type Keeper struct {
 func New(c Config) *Keeper {
 	k := &Keeper{
 		client: c.Client, live: c.Live, fetcher: fetcher{workers: c.Workers, perJob: perJob, perContainer: perContainer}, retention: c.Retention,
-		log: c.Log, clock: c.Clock, shelf: newShelf(c.MaxJobs, c.MaxAge), settled: map[types.UID]time.Time{}, listed: make(chan struct{}),
+		log: c.Log, clock: c.Clock, tailIndex: newTailIndex(c.MaxJobs, c.MaxAge), settled: map[types.UID]time.Time{}, listed: make(chan struct{}),
 	}
-	k.lanes = newLanes(c.Clock, func(ctx context.Context, key client.ObjectKey) error {
+	k.clusterQueues = newClusterQueues(c.Clock, func(ctx context.Context, key client.ObjectKey) error {
 		err := k.keep(ctx, key)
 		if err != nil {
 			k.log.Info("The logs of a failed job could not be kept", "workload", key, "reason", err.Error())
@@ -109,10 +109,10 @@ func (k *Keeper) isWanted(wl *kueue.Workload, now time.Time) bool {
 	_, settled := k.settled[wl.UID]
 	k.mu.Unlock()
 	key := keyOf(wl)
-	return !settled && !k.shelf.has(key) && k.shelf.isWorthKeeping(key, at, now)
+	return !settled && !k.tailIndex.has(key) && k.tailIndex.isWorthKeeping(key, at, now)
 }
 
-// Reconcile hands a Workload that has failed to the lane of its cluster. It asks no worker.
+// Reconcile hands a Workload that has failed to the clusterQueue of its cluster. It asks no worker.
 func (k *Keeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	select {
 	case <-k.listed:
@@ -130,7 +130,7 @@ func (k *Keeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	if err := k.client.Get(ctx, client.ObjectKey{Name: cluster}, &kueue.MultiKueueCluster{}); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !k.lanes.add(cluster, req.NamespacedName) {
+	if !k.clusterQueues.add(cluster, req.NamespacedName) {
 		return ctrl.Result{RequeueAfter: fullDelay}, nil
 	}
 	return ctrl.Result{}, nil
@@ -177,7 +177,7 @@ func (k *Keeper) store(ctx context.Context, tail *kept.Tail) error {
 		return fmt.Errorf("keep the logs of %s: %w", tail.Job, err)
 	}
 	// The next list has the API server's time.
-	k.shelf.put(client.ObjectKeyFromObject(cm), k.clock.Now())
+	k.tailIndex.put(client.ObjectKeyFromObject(cm), k.clock.Now())
 	k.deleteOverdue(ctx)
 	return nil
 }
@@ -199,8 +199,8 @@ func (k *Keeper) settle(uid types.UID, until, now time.Time) {
 // Start implements manager.Runnable: it lists what is kept, removes what is too much or too old, and again from time to time.
 func (k *Keeper) Start(ctx context.Context) error {
 	k.sweep(ctx)
-	kube.RunPeriodically(ctx, k.clock, min(maxSweep, k.shelf.maxAge), func() { k.sweep(ctx) })
-	k.lanes.stop()
+	kube.RunPeriodically(ctx, k.clock, min(maxSweep, k.tailIndex.maxAge), func() { k.sweep(ctx) })
+	k.clusterQueues.stop()
 	return nil
 }
 
@@ -214,7 +214,7 @@ func (k *Keeper) sweep(ctx context.Context) {
 
 // list learns from the API server which tails there are, by their metadata.
 func (k *Keeper) list(ctx context.Context) error {
-	k.shelf.beginList()
+	k.tailIndex.beginList()
 	tails := map[client.ObjectKey]time.Time{}
 	list := &metav1.PartialObjectMetadataList{}
 	for range maxPages {
@@ -232,19 +232,19 @@ func (k *Keeper) list(ctx context.Context) error {
 			break
 		}
 	}
-	k.shelf.endList(tails)
+	k.tailIndex.endList(tails)
 	return nil
 }
 
 // deleteOverdue deletes the tails that have to go.
 func (k *Keeper) deleteOverdue(ctx context.Context) {
-	overdue := k.shelf.overdue(k.clock.Now())
+	overdue := k.tailIndex.overdue(k.clock.Now())
 	for _, key := range overdue[:min(len(overdue), maxDeletes)] {
 		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 		if err := client.IgnoreNotFound(k.client.Delete(ctx, cm)); err != nil {
 			k.log.Error(err, "Removing kept logs", "configMap", key)
 			return // the next sweep tries again
 		}
-		k.shelf.remove(key)
+		k.tailIndex.remove(key)
 	}
 }

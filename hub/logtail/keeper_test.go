@@ -118,8 +118,8 @@ func TestOnlyJobsThatHaveFailedOnAClusterAreLookedAt(t *testing.T) {
 		if err := h.client.Update(t.Context(), wl); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := h.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(wl)}); err != nil || got != (ctrl.Result{}) || len(h.lanes.all) > 0 {
-			t.Errorf("%s: %v, %v, %d lanes", c.name, got, err, len(h.lanes.all))
+		if got, err := h.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(wl)}); err != nil || got != (ctrl.Result{}) || len(h.clusterQueues.all) > 0 {
+			t.Errorf("%s: %v, %v, %d queues", c.name, got, err, len(h.clusterQueues.all))
 		}
 	}
 }
@@ -340,9 +340,9 @@ func (h *fakeHub) remake(tb testing.TB, cm corev1.ConfigMap, made metav1.Time) {
 }
 
 // A cluster that hangs has its jobs wait, and no other's.
-func TestLanesDoNotWaitForOneAnother(t *testing.T) {
+func TestQueuesOfClustersDoNotWaitForOneAnother(t *testing.T) {
 	done := make(chan string, 10)
-	l := newLanes(clocktesting.NewFakeClock(start), func(ctx context.Context, key client.ObjectKey) error {
+	l := newClusterQueues(clocktesting.NewFakeClock(start), func(ctx context.Context, key client.ObjectKey) error {
 		if key.Name == "hangs" {
 			<-ctx.Done()
 		}
@@ -365,17 +365,17 @@ func TestLanesDoNotWaitForOneAnother(t *testing.T) {
 	}
 	l.stop()
 	if l.add("w3", client.ObjectKey{Name: "late"}) {
-		t.Error("there are lanes after the end")
+		t.Error("there are queues after the end")
 	}
 	if got := <-done; got != "hangs" {
 		t.Error(got)
 	}
 }
 
-func TestALaneTriesThreeTimes(t *testing.T) {
+func TestAQueueTriesThreeTimes(t *testing.T) {
 	clock := clocktesting.NewFakeClock(start)
 	tried := make(chan struct{}, 10)
-	l := newLanes(clock, func(context.Context, client.ObjectKey) error {
+	l := newClusterQueues(clock, func(context.Context, client.ObjectKey) error {
 		tried <- struct{}{}
 		return errors.New("no")
 	})
@@ -408,8 +408,8 @@ func TestAFailedJobWaitsUntilItIsKnownWhatIsKept(t *testing.T) {
 	if got, err := fresh.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(wl)}); err != nil || got.RequeueAfter == 0 {
 		t.Errorf("%v, %v", got, err)
 	}
-	if got, err := h.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(wl)}); err != nil || got.RequeueAfter != 0 || len(h.lanes.all) != 1 {
+	if got, err := h.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(wl)}); err != nil || got.RequeueAfter != 0 || len(h.clusterQueues.all) != 1 {
 		t.Errorf("%v, %v", got, err)
 	}
-	h.lanes.stop()
+	h.clusterQueues.stop()
 }

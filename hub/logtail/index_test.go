@@ -17,9 +17,9 @@ var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func minutesAfter(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
 
-// shelved is a shelf of "namespace/name" by the minutes after start at which they were made.
-func shelved(maxJobs int, maxAge time.Duration, tails map[string]int) *shelf {
-	s := newShelf(maxJobs, maxAge)
+// indexOf is a tailIndex of "namespace/name" by the minutes after start at which they were made.
+func indexOf(maxJobs int, maxAge time.Duration, tails map[string]int) *tailIndex {
+	s := newTailIndex(maxJobs, maxAge)
 	for text, at := range tails {
 		s.put(key(text), minutesAfter(at))
 	}
@@ -45,7 +45,7 @@ func TestWhichTailsGo(t *testing.T) {
 		{"of two namespaces with as many, the oldest of all", 3, map[string]int{"a/1": 0, "a/2": 7, "b/1": 2, "b/2": 3}, []string{"a/1"}},
 		{"those that are too old first", 2, map[string]int{"a/1": -60, "a/2": 1, "b/1": 2, "a/3": 3}, []string{"a/1", "a/2"}},
 	} {
-		s := shelved(c.maxJobs, time.Hour, c.tails)
+		s := indexOf(c.maxJobs, time.Hour, c.tails)
 		var got []string
 		for _, gone := range s.overdue(start) {
 			got = append(got, gone.String())
@@ -70,7 +70,7 @@ func TestWhatWouldGoNextIsNotKept(t *testing.T) {
 		{"it is older, and of a namespace that has less", map[string]int{"a/1": 10, "a/2": 12}, "b/1", 9, true},
 		{"it is too old for any", nil, "a/1", -60, false},
 	} {
-		if got := shelved(2, time.Hour, c.tails).isWorthKeeping(key(c.key), minutesAfter(c.finishedAt), start); got != c.want {
+		if got := indexOf(2, time.Hour, c.tails).isWorthKeeping(key(c.key), minutesAfter(c.finishedAt), start); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}
@@ -78,7 +78,7 @@ func TestWhatWouldGoNextIsNotKept(t *testing.T) {
 
 // What is put there while the API server makes its list is not forgotten because it is not in it.
 func TestAListForgetsNothingThatIsNewer(t *testing.T) {
-	s := shelved(10, time.Hour, map[string]int{"a/gone": 0})
+	s := indexOf(10, time.Hour, map[string]int{"a/gone": 0})
 	s.beginList()
 	s.put(key("a/new"), start)
 	s.endList(map[client.ObjectKey]time.Time{key("a/old"): start})

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// shelf knows which tails are kept, and which of them have to go. It is safe for concurrent use.
-type shelf struct {
+// tailIndex knows which tails are kept, and which of them have to go. It is safe for concurrent use.
+type tailIndex struct {
 	maxJobs int
 	maxAge  time.Duration
 
@@ -22,24 +22,24 @@ type shelf struct {
 	recent map[client.ObjectKey]time.Time
 }
 
-func newShelf(maxJobs int, maxAge time.Duration) *shelf {
-	return &shelf{maxJobs: maxJobs, maxAge: maxAge, tails: map[client.ObjectKey]time.Time{}, recent: map[client.ObjectKey]time.Time{}}
+func newTailIndex(maxJobs int, maxAge time.Duration) *tailIndex {
+	return &tailIndex{maxJobs: maxJobs, maxAge: maxAge, tails: map[client.ObjectKey]time.Time{}, recent: map[client.ObjectKey]time.Time{}}
 }
 
-func (s *shelf) has(key client.ObjectKey) bool {
+func (s *tailIndex) has(key client.ObjectKey) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.tails[key]
 	return ok
 }
 
-func (s *shelf) put(key client.ObjectKey, made time.Time) {
+func (s *tailIndex) put(key client.ObjectKey, made time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tails[key], s.recent[key] = made, made
 }
 
-func (s *shelf) remove(key client.ObjectKey) {
+func (s *tailIndex) remove(key client.ObjectKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.tails, key)
@@ -47,13 +47,13 @@ func (s *shelf) remove(key client.ObjectKey) {
 }
 
 // beginList is to be called before all tails are listed, endList with what there is. What is put meanwhile need not be in the list.
-func (s *shelf) beginList() {
+func (s *tailIndex) beginList() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.recent)
 }
 
-func (s *shelf) endList(tails map[client.ObjectKey]time.Time) {
+func (s *tailIndex) endList(tails map[client.ObjectKey]time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, made := range s.recent {
@@ -63,7 +63,7 @@ func (s *shelf) endList(tails map[client.ObjectKey]time.Time) {
 }
 
 // isWorthKeeping reports whether a tail of a job that finished at a time would not be the next to go.
-func (s *shelf) isWorthKeeping(key client.ObjectKey, finishedAt, now time.Time) bool {
+func (s *tailIndex) isWorthKeeping(key client.ObjectKey, finishedAt, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now.Sub(finishedAt) >= s.maxAge {
@@ -78,7 +78,7 @@ func (s *shelf) isWorthKeeping(key client.ObjectKey, finishedAt, now time.Time) 
 }
 
 // overdue returns the tails that have to go.
-func (s *shelf) overdue(now time.Time) []client.ObjectKey {
+func (s *tailIndex) overdue(now time.Time) []client.ObjectKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var gone []client.ObjectKey

@@ -20,27 +20,27 @@ const (
 	maxBackoff   = time.Minute
 )
 
-// lanes are queues of jobs, one for each cluster, each with its own goroutines. So a cluster that hangs holds up its own jobs only.
-type lanes struct {
+// clusterQueues are queues of jobs, one for each cluster, each with its own goroutines. So a cluster that hangs holds up its own jobs only.
+type clusterQueues struct {
 	clock clock.WithTicker
 	do    func(context.Context, client.ObjectKey) error
-	// ctx ends when the lanes are stopped.
+	// ctx ends when they are stopped.
 	ctx    context.Context //nolint:containedctx // that of the goroutines, which begin when a cluster is first met
 	cancel context.CancelFunc
 
 	mu  sync.Mutex
-	all map[string]lane
+	all map[string]clusterQueue
 }
 
-type lane = workqueue.TypedRateLimitingInterface[client.ObjectKey]
+type clusterQueue = workqueue.TypedRateLimitingInterface[client.ObjectKey]
 
-func newLanes(clock clock.WithTicker, do func(context.Context, client.ObjectKey) error) *lanes {
+func newClusterQueues(clock clock.WithTicker, do func(context.Context, client.ObjectKey) error) *clusterQueues {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &lanes{clock: clock, do: do, ctx: ctx, cancel: cancel, all: map[string]lane{}}
+	return &clusterQueues{clock: clock, do: do, ctx: ctx, cancel: cancel, all: map[string]clusterQueue{}}
 }
 
-// add adds a job to the lane of a cluster. It is false if the lane is full.
-func (l *lanes) add(cluster string, key client.ObjectKey) bool {
+// add adds a job to the queue of a cluster. It is false if that is full.
+func (l *clusterQueues) add(cluster string, key client.ObjectKey) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	q := l.all[cluster]
@@ -55,7 +55,7 @@ func (l *lanes) add(cluster string, key client.ObjectKey) bool {
 	return true
 }
 
-func (l *lanes) open() lane {
+func (l *clusterQueues) open() clusterQueue {
 	q := workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstBackoff, maxBackoff),
 		workqueue.TypedRateLimitingQueueConfig[client.ObjectKey]{Clock: l.clock},
@@ -69,8 +69,8 @@ func (l *lanes) open() lane {
 	return q
 }
 
-// next does one job. It is false when the lane has ended.
-func (l *lanes) next(q lane) bool {
+// next does one job. It is false when the clusterQueue has ended.
+func (l *clusterQueues) next(q clusterQueue) bool {
 	key, ended := q.Get()
 	if ended {
 		return false
@@ -84,7 +84,7 @@ func (l *lanes) next(q lane) bool {
 	return true
 }
 
-func (l *lanes) stop() {
+func (l *clusterQueues) stop() {
 	l.cancel()
 	l.mu.Lock()
 	defer l.mu.Unlock()
