@@ -69,7 +69,7 @@ func (l *clusterQueues) open() clusterQueue {
 	return q
 }
 
-// next does one job. It is false when the clusterQueue has ended.
+// next does one job. It is false when the queue has ended.
 func (l *clusterQueues) next(q clusterQueue) bool {
 	key, ended := q.Get()
 	if ended {

@@ -112,7 +112,7 @@ func (k *Keeper) isWanted(wl *kueue.Workload, now time.Time) bool {
 	return !settled && !k.tailIndex.has(key) && k.tailIndex.isWorthKeeping(key, at, now)
 }
 
-// Reconcile hands a Workload that has failed to the clusterQueue of its cluster. It asks no worker.
+// Reconcile hands a Workload that has failed to the queue of its cluster. It asks no worker.
 func (k *Keeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	select {
 	case <-k.listed:
