@@ -197,8 +197,9 @@ func (w *worker) unreachable(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
 		return newStatus(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, fmt.Sprintf("cluster %q does not answer; the job may run on all the same", w.name))
 	}
+	// The error has addresses, which are not for everybody who asks.
 	return newStatus(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
-		fmt.Sprintf("cluster %q cannot be reached; the job may run on all the same: %s", w.name, plainText(err.Error())))
+		fmt.Sprintf("cluster %q cannot be reached; the job may run on all the same", w.name))
 }
 
 // failure is the error that a worker's answer tells. What it says is shown as text only; a redirect is not followed.
@@ -241,7 +242,7 @@ func (w *worker) fetch(ctx context.Context, at *url.URL, accept string, limit in
 		return nil, nil, err
 	}
 	defer body.Close()
-	buffer := &meteredBuffer{memory: w.memory, limit: limit}
+	buffer := &meteredBuffer{meter: meter{memory: w.memory, limit: limit}}
 	if _, err := io.Copy(buffer, body); err != nil {
 		buffer.release()
 		var own *apierrors.StatusError
@@ -253,29 +254,44 @@ func (w *worker) fetch(ctx context.Context, at *url.URL, accept string, limit in
 	return buffer.Bytes(), buffer.release, nil
 }
 
-// meteredBuffer takes from the memory that all answers share what it holds.
-type meteredBuffer struct {
-	bytes.Buffer
-
-	memory *semaphore.Weighted
-	limit  int64
-	taken  int64
+// meter takes memory from that which all answers share.
+type meter struct {
+	memory             *semaphore.Weighted
+	limit, used, taken int64
 }
 
 // chunk is how much memory is taken at a time.
 const chunk = 64 << 10
 
+// take takes memory for so many bytes. It fails where there is no more to be had.
+func (m *meter) take(bytes int) error {
+	if m.used += int64(bytes); m.used > m.limit {
+		return newStatus(http.StatusBadGateway, metav1.StatusReasonInternalError, fmt.Sprintf("the cluster's answer has more than %d bytes", m.limit))
+	}
+	for m.taken < m.used {
+		if !m.memory.TryAcquire(chunk) {
+			return apierrors.NewTooManyRequests("the hub has no memory left for more answers at a time: try again", 1)
+		}
+		m.taken += chunk
+	}
+	return nil
+}
+
+func (m *meter) release() {
+	m.memory.Release(m.taken)
+	m.taken = 0
+}
+
+// meteredBuffer takes memory for what it holds.
+type meteredBuffer struct {
+	bytes.Buffer
+	meter
+}
+
 // Write implements io.Writer. It fails where there is no more memory to be had.
 func (b *meteredBuffer) Write(p []byte) (int, error) {
-	size := int64(b.Len() + len(p))
-	if size > b.limit {
-		return 0, newStatus(http.StatusBadGateway, metav1.StatusReasonInternalError, fmt.Sprintf("the cluster's answer has more than %d bytes", b.limit))
-	}
-	for b.taken < size {
-		if !b.memory.TryAcquire(chunk) {
-			return 0, apierrors.NewTooManyRequests("the hub has no memory left for more answers at a time: try again", 1)
-		}
-		b.taken += chunk
+	if err := b.take(len(p)); err != nil {
+		return 0, err
 	}
 	return b.Buffer.Write(p)
 }
@@ -283,11 +299,6 @@ func (b *meteredBuffer) Write(p []byte) (int, error) {
 // ReadFrom hides that of bytes.Buffer, which knows no limit.
 func (b *meteredBuffer) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{b}, r)
-}
-
-func (b *meteredBuffer) release() {
-	b.memory.Release(b.taken)
-	b.taken = 0
 }
 
 // inNamespace reads metadata in one namespace of a worker.
@@ -310,27 +321,35 @@ func (w inNamespace) get(ctx context.Context, resource schema.GroupVersionResour
 	return obj, nil
 }
 
-func (w inNamespace) listAll(ctx context.Context, resource schema.GroupVersionResource) ([]metav1.PartialObjectMetadata, error) {
-	var all []metav1.PartialObjectMetadata
+func (w inNamespace) listAll(ctx context.Context, resource schema.GroupVersionResource, each func(*metav1.PartialObjectMetadata) error) error {
 	query := url.Values{"limit": {fmt.Sprint(pageSize)}}
 	for range maxPages {
-		raw, release, err := w.fetch(ctx, w.url(query, resourceParts(resource, w.namespace)...), acceptMetaList, maxPage)
-		if err != nil {
-			return nil, err
+		next, err := w.eachOfPage(ctx, w.url(query, resourceParts(resource, w.namespace)...), each)
+		if err != nil || next == "" {
+			return err
 		}
-		page := &metav1.PartialObjectMetadataList{}
-		err = json.Unmarshal(raw, page)
-		release()
-		if err != nil {
-			return nil, w.garbled(err)
-		}
-		all = append(all, page.Items...)
-		if page.Continue == "" {
-			return all, nil
-		}
-		query.Set("continue", page.Continue)
+		query.Set("continue", next)
 	}
-	return nil, newStatus(http.StatusBadGateway, metav1.StatusReasonInternalError, fmt.Sprintf("cluster %q has too many %s", w.name, resource.Resource))
+	return newStatus(http.StatusBadGateway, metav1.StatusReasonInternalError, fmt.Sprintf("cluster %q has too many %s", w.name, resource.Resource))
+}
+
+// eachOfPage calls each for the objects of one page, whose memory is given back afterwards, and returns where the next one begins.
+func (w *worker) eachOfPage(ctx context.Context, at *url.URL, each func(*metav1.PartialObjectMetadata) error) (next string, err error) {
+	raw, release, err := w.fetch(ctx, at, acceptMetaList, maxPage)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	page := &metav1.PartialObjectMetadataList{}
+	if err := json.Unmarshal(raw, page); err != nil {
+		return "", w.garbled(err)
+	}
+	for i := range page.Items {
+		if err := each(&page.Items[i]); err != nil {
+			return "", err
+		}
+	}
+	return page.Continue, nil
 }
 
 // maxPages is how many pages of a list are read.

@@ -144,7 +144,7 @@ func (h *Handler) answer(w http.ResponseWriter, req *http.Request, r request, wh
 	if r.verb == "watch" {
 		return h.watch(ctx, w, req, r, cluster)
 	}
-	at, err := h.locate(ctx, request{target: r.target, resource: r.resource, namespace: r.namespace, name: r.name}, cluster, acceptMetadata)
+	at, err := h.locate(ctx, request{target: r.target, resource: r.resource, namespace: r.namespace, name: r.name}, cluster)
 	if err == nil && r.target == targetConnect && at.worker.level == workeraccess.LevelLogs {
 		err = newStatus(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
 			"the hub's account on cluster %q may read logs, and not connect to containers; an administrator of both clusters can grant it: "+
@@ -168,11 +168,26 @@ func (h *Handler) get(ctx context.Context, w http.ResponseWriter, req *http.Requ
 	if !ok {
 		return notAcceptable()
 	}
-	found, err := h.locate(ctx, r, cluster, accept)
+	found, err := h.locate(ctx, r, cluster)
 	if err != nil {
 		return err
 	}
-	raw := found.raw
+	query, err := selection(r, req.URL.Query())
+	if err != nil {
+		return err
+	}
+	raw, release, err := found.worker.fetch(ctx, found.worker.url(query, resourceParts(r.resource, r.namespace, r.name)...), accept, maxObject)
+	if err != nil {
+		return err
+	}
+	defer release()
+	meta, err := metadataOf(raw)
+	if err != nil {
+		return found.worker.garbled(err)
+	}
+	if meta.UID != found.uid { // another has taken its place
+		return missing(r, []string{found.worker.name})
+	}
 	if isTable(raw) {
 		if raw, err = addClusterToTable(raw, found.worker.name); err != nil {
 			return found.worker.garbled(err)

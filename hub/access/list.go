@@ -63,19 +63,14 @@ func (h *Handler) list(ctx context.Context, w http.ResponseWriter, req *http.Req
 // listOne reads what one worker has of a list, page by page.
 func (h *Handler) listOne(ctx context.Context, r request, cluster, accept string, query url.Values) part {
 	p := part{cluster: cluster}
-	w, own, err := h.connect(ctx, cluster, r.namespace)
-	if err != nil {
-		p.err = err
-		return p
-	}
-	leave, err := h.limits.reads.enter(cluster)
+	w, own, leave, err := h.beginRead(ctx, cluster, r.namespace)
 	if err != nil {
 		p.err = err
 		return p
 	}
 	defer leave()
-	buffer := &meteredBuffer{memory: w.memory, limit: maxList}
-	p.release = buffer.release
+	room := &meter{memory: w.memory, limit: maxList}
+	p.release = room.release
 	query.Set("limit", strconv.Itoa(pageSize))
 	for range maxPages {
 		raw, release, err := w.fetch(ctx, w.url(query, resourceParts(r.resource, r.namespace)...), accept, maxPage)
@@ -87,7 +82,7 @@ func (h *Handler) listOne(ctx context.Context, r request, cluster, accept string
 		if err = json.Unmarshal(raw, &one); err != nil {
 			err = w.garbled(err)
 		} else {
-			err = h.keep(ctx, &p, own, r, one, buffer)
+			err = h.keep(ctx, &p, own, r, one, room)
 		}
 		release()
 		if err != nil {
@@ -100,14 +95,13 @@ func (h *Handler) listOne(ctx context.Context, r request, cluster, accept string
 		}
 		query.Set("continue", one.Metadata.Continue)
 		query.Del("resourceVersion")
-		query.Del("resourceVersionMatch")
 	}
 	p.err = newStatus(http.StatusBadGateway, metav1.StatusReasonInternalError, fmt.Sprintf("cluster %q has too many %s", cluster, r.resource.Resource))
 	return p
 }
 
 // keep takes from a page what belongs to the hub's jobs.
-func (h *Handler) keep(ctx context.Context, p *part, own *ownership, r request, one page, buffer *meteredBuffer) error {
+func (h *Handler) keep(ctx context.Context, p *part, own *ownership, r request, one page, room *meter) error {
 	entries, read := one.Items, itemMetadata
 	if one.Kind == tableKind {
 		entries, read = one.Rows, rowMetadata
@@ -136,10 +130,10 @@ func (h *Handler) keep(ctx context.Context, p *part, own *ownership, r request, 
 				return own.garbled(err)
 			}
 		}
-		if _, err := buffer.Write(raw); err != nil {
+		if err := room.take(len(raw)); err != nil {
 			return err
 		}
-		p.entries = append(p.entries, append(json.RawMessage(nil), raw...))
+		p.entries = append(p.entries, slices.Clone(raw))
 	}
 	return nil
 }

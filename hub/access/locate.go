@@ -2,11 +2,9 @@ package access
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -22,8 +20,7 @@ const patience = 250 * time.Millisecond
 // located is an object on the worker that has it.
 type located struct {
 	worker *worker
-	// raw is the object in the form that was asked for.
-	raw json.RawMessage
+	uid    types.UID
 	// workload is the hub's Workload that it belongs to.
 	workload types.NamespacedName
 }
@@ -37,7 +34,7 @@ type finding struct {
 
 // locate finds the one object of a request on the workers to which Workloads of the namespace are bound. None waits for another, and one that
 // hangs holds up the answer only if nobody else has the object.
-func (h *Handler) locate(ctx context.Context, r request, only, accept string) (*located, error) {
+func (h *Handler) locate(ctx context.Context, r request, only string) (*located, error) {
 	names, err := h.candidates(ctx, r, only)
 	if err != nil {
 		return nil, err
@@ -48,7 +45,7 @@ func (h *Handler) locate(ctx context.Context, r request, only, accept string) (*
 	findings := make(chan finding, len(names))
 	for _, name := range names {
 		waiting[name] = true
-		go func() { findings <- h.look(ctx, r, name, accept) }()
+		go func() { findings <- h.look(ctx, r, name) }()
 	}
 	var found []*located
 	var failures []error
@@ -103,24 +100,19 @@ func (h *Handler) candidates(ctx context.Context, r request, only string) ([]str
 }
 
 // look asks one worker. What it has and is not of the hub's jobs is not there.
-func (h *Handler) look(ctx context.Context, r request, cluster, accept string) finding {
+func (h *Handler) look(ctx context.Context, r request, cluster string) finding {
 	f := finding{cluster: cluster}
-	w, own, err := h.connect(ctx, cluster, r.namespace)
-	if err != nil {
-		f.err = err
-		return f
-	}
-	leave, err := h.limits.reads.enter(cluster)
+	w, own, leave, err := h.beginRead(ctx, cluster, r.namespace)
 	if err != nil {
 		f.err = err
 		return f
 	}
 	defer leave()
-	var query url.Values
-	if isEvents(r.resource) {
-		query = url.Values{"includeObject": {string(metav1.IncludeObject)}}
+	accept := acceptMetadata
+	if isEvents(r.resource) { // whose metadata does not say what they are about
+		accept = acceptJSON
 	}
-	raw, release, err := w.fetch(ctx, w.url(query, resourceParts(r.resource, r.namespace, r.name)...), accept, maxObject)
+	raw, release, err := w.fetch(ctx, w.url(nil, resourceParts(r.resource, r.namespace, r.name)...), accept, maxObject)
 	if apierrors.IsNotFound(err) {
 		return f
 	}
@@ -129,8 +121,7 @@ func (h *Handler) look(ctx context.Context, r request, cluster, accept string) f
 		return f
 	}
 	defer release()
-	kept := slices.Clone(raw)
-	meta, err := metadataOf(kept)
+	meta, err := metadataOf(raw)
 	if err != nil {
 		f.err = w.garbled(err)
 		return f
@@ -143,8 +134,19 @@ func (h *Handler) look(ctx context.Context, r request, cluster, accept string) f
 		f.err = err
 		return f
 	}
-	f.located = &located{worker: w, raw: kept, workload: key}
+	f.located = &located{worker: w, uid: meta.UID, workload: key}
 	return f
+}
+
+// beginRead is connect for a get or a list, which counts until leave is called.
+func (h *Handler) beginRead(ctx context.Context, cluster, namespace string) (w *worker, own *ownership, leave func(), err error) {
+	if w, own, err = h.connect(ctx, cluster, namespace); err != nil {
+		return nil, nil, nil, err
+	}
+	if leave, err = h.limits.reads.enter(cluster); err != nil {
+		return nil, nil, nil, err
+	}
+	return w, own, leave, nil
 }
 
 // connect returns the way to a cluster, and what tells there which objects are the hub's.

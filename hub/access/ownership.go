@@ -2,6 +2,8 @@ package access
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +26,8 @@ const (
 	maxOwners = 6
 	// maxSingleReads is how many objects of a kind are read one by one for one request. Then all of that kind are listed.
 	maxSingleReads = 3
+	// maxRemembered is how many objects are remembered for one request.
+	maxRemembered = 100_000
 	// maxCopies is how many copies are read to find the one that a job belongs to: an elastic job has one for each slice.
 	maxCopies = 4
 )
@@ -41,8 +45,8 @@ type hubIdentity struct {
 type metadataReader interface {
 	// get returns an object. An error is one of the worker's, or that of the way there.
 	get(ctx context.Context, resource schema.GroupVersionResource, name string) (*metav1.PartialObjectMetadata, error)
-	// listAll returns all objects of a resource.
-	listAll(ctx context.Context, resource schema.GroupVersionResource) ([]metav1.PartialObjectMetadata, error)
+	// listAll calls each for all objects of a resource, and ends with its first error. Nothing of an object is to be kept that is not bounded.
+	listAll(ctx context.Context, resource schema.GroupVersionResource, each func(*metav1.PartialObjectMetadata) error) error
 }
 
 // ownership tells for one request which objects of a namespace on a worker belong to the hub's jobs that are bound there. An
@@ -166,26 +170,28 @@ func (o *ownership) readOne(ctx context.Context, resource schema.GroupVersionRes
 }
 
 func (o *ownership) readAll(ctx context.Context, resource schema.GroupVersionResource, kind schema.GroupVersionKind) error {
-	all, err := o.worker.listAll(ctx, resource)
-	if err != nil {
-		return err
-	}
-	for i := range all {
-		o.remember(&all[i], kind)
-	}
-	o.listed[resource] = true
-	return nil
+	err := o.worker.listAll(ctx, resource, func(obj *metav1.PartialObjectMetadata) error {
+		o.remember(obj, kind)
+		if len(o.seen) > maxRemembered {
+			return newStatus(http.StatusBadGateway, metav1.StatusReasonInternalError, fmt.Sprintf("cluster %q has too many %s", o.cluster, resource.Resource))
+		}
+		return nil
+	})
+	o.listed[resource] = err == nil
+	return err
 }
 
-// remember keeps what is needed of an object that the worker says is there.
+// remember keeps what is needed of an object that the worker says is there, if it is no longer than it can be.
 func (o *ownership) remember(obj *metav1.PartialObjectMetadata, kind schema.GroupVersionKind) {
-	if obj.Namespace != o.namespace || obj.UID == "" {
+	if obj.Namespace != o.namespace || obj.UID == "" || len(obj.Name) > maxSegment || len(obj.UID) > maxSegment {
 		return
 	}
 	kept := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Namespace: obj.Namespace, Name: obj.Name, UID: obj.UID, OwnerReferences: obj.OwnerReferences,
-		Labels: map[string]string{}, Annotations: map[string]string{},
+		Namespace: o.namespace, Name: obj.Name, UID: obj.UID, Labels: map[string]string{}, Annotations: map[string]string{},
 	}}
+	if owner := ownerOf(obj); owner != nil && len(owner.APIVersion)+len(owner.Kind)+len(owner.Name)+len(owner.UID) <= 4*maxSegment {
+		kept.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
 	kept.SetGroupVersionKind(kind)
 	copyKey(kueue.MultiKueueOriginLabel, obj.Labels, kept.Labels)
 	for _, key := range []string{switchyard.HubUIDAnnotation, switchyard.OwnerUIDAnnotation} {
@@ -195,13 +201,21 @@ func (o *ownership) remember(obj *metav1.PartialObjectMetadata, kind schema.Grou
 }
 
 func copyKey(key string, from, to map[string]string) {
-	if value, ok := from[key]; ok {
+	if value, ok := from[key]; ok && len(value) <= maxSegment {
 		to[key] = value
 	}
 }
 
-// nextEvent allows a few more objects to be read one by one.
-func (o *ownership) nextEvent() { clear(o.reads) }
+// nextEvent allows a few more objects to be read one by one, and forgets everything where that has become much: it can be read again.
+func (o *ownership) nextEvent() {
+	clear(o.reads)
+	if len(o.seen)+len(o.absent)+len(o.jobs) > maxRemembered {
+		clear(o.seen)
+		clear(o.absent)
+		clear(o.jobs)
+		clear(o.listed)
+	}
+}
 
 // workloadOfJob returns the Workload that an object was made for as its job.
 func (o *ownership) workloadOfJob(ctx context.Context, obj *metav1.PartialObjectMetadata) (types.NamespacedName, bool, error) {

@@ -154,20 +154,20 @@ func (f *follower) recall(ctx context.Context) error {
 	if f.version == "" || f.version == "0" || isEvents(f.request.resource) || len(f.sent) > 0 {
 		return nil
 	}
-	all, err := inNamespace{f.worker, f.request.namespace}.listAll(ctx, f.request.resource)
-	if err != nil {
-		return err
-	}
-	for i := range all {
-		_, ok, err := f.handler.belongs(ctx, f.ownership, f.request, &envelope{ObjectMeta: all[i].ObjectMeta})
-		if err != nil {
-			return err
-		}
+	return inNamespace{f.worker, f.request.namespace}.listAll(ctx, f.request.resource, func(obj *metav1.PartialObjectMetadata) error {
+		_, ok, err := f.handler.belongs(ctx, f.ownership, f.request, &envelope{ObjectMeta: obj.ObjectMeta})
 		if ok {
-			f.sent[all[i].UID] = true
+			f.markSent(obj.UID)
 		}
+		return err
+	})
+}
+
+// markSent notes that the caller was told of an object. Of more than there can be none is noted.
+func (f *follower) markSent(uid types.UID) {
+	if len(uid) <= maxSegment && len(f.sent) < maxRemembered {
+		f.sent[uid] = true
 	}
-	return nil
 }
 
 // once watches the worker until it ends the watch.
@@ -248,7 +248,7 @@ func (f *follower) event(ctx context.Context, e watchEvent) error {
 		if !known {
 			e.Type = watch.Added
 		}
-		f.sent[meta.UID] = true
+		f.markSent(meta.UID)
 	}
 	return f.send(e)
 }
