@@ -1,7 +1,6 @@
 package visibility
 
 import (
-	"slices"
 	"sync"
 
 	"switchyard.dev/worker/admission"
@@ -17,9 +16,12 @@ type list struct {
 	mu sync.Mutex
 	// early has, for each of the first workloads, how many of its LocalQueue are before it.
 	early []int32
-	// all has the same for every workload, and ofLocalQueue the positions of the workloads of each LocalQueue; nil until they are
-	// asked for.
-	all          []int32
+	// all has the same for every workload; nil until it is asked for.
+	all []int32
+	// ordinals are the LocalQueues of all workloads by number, and numbers those of the LocalQueues; nil until they are asked for.
+	ordinals []int32
+	numbers  map[admission.Key]int32
+	// ofLocalQueue are the positions of the workloads of the LocalQueues that were asked for.
 	ofLocalQueue map[admission.Key][]int32
 }
 
@@ -50,10 +52,22 @@ func (l *list) places(begin, end int) []place {
 func (l *list) positionsOf(local admission.Key) []int32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.all == nil {
-		l.findAll()
+	if known, found := l.ofLocalQueue[local]; found {
+		return known
 	}
-	return l.ofLocalQueue[local]
+	l.findOrdinals()
+	number, found := l.numbers[local]
+	if !found {
+		return nil
+	}
+	var positions []int32
+	for i, n := range l.ordinals {
+		if n == number {
+			positions = append(positions, int32(i))
+		}
+	}
+	l.ofLocalQueue[local] = positions
+	return positions
 }
 
 // findEarly finds the places of the first workloads in their LocalQueues, and no others.
@@ -73,22 +87,24 @@ func (l *list) findEarly() []int32 {
 
 // findAll finds the places of all workloads in their LocalQueues.
 func (l *list) findAll() {
-	ordinals, localQueues := l.LocalQueueOrdinals()
-	counts := make([]int32, len(localQueues))
-	l.all = make([]int32, len(ordinals))
-	for i, local := range ordinals {
+	l.findOrdinals()
+	counts := make([]int32, len(l.numbers))
+	l.all = make([]int32, len(l.ordinals))
+	for i, local := range l.ordinals {
 		l.all[i] = counts[local]
 		counts[local]++
 	}
-	positions := make([][]int32, len(localQueues))
-	for local, n := range counts {
-		positions[local] = make([]int32, 0, n)
+}
+
+// findOrdinals finds the LocalQueues of all workloads.
+func (l *list) findOrdinals() {
+	if l.ordinals != nil {
+		return
 	}
-	for i, local := range ordinals {
-		positions[local] = append(positions[local], int32(i))
-	}
-	l.ofLocalQueue = make(map[admission.Key][]int32, len(localQueues))
-	for local, of := range positions {
-		l.ofLocalQueue[localQueues[local]] = slices.Clip(of)
+	var localQueues []admission.Key
+	l.ordinals, localQueues = l.LocalQueueOrdinals()
+	l.numbers, l.ofLocalQueue = make(map[admission.Key]int32, len(localQueues)), map[admission.Key][]int32{}
+	for number, local := range localQueues {
+		l.numbers[local] = int32(number)
 	}
 }
